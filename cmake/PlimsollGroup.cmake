@@ -1,0 +1,72 @@
+include(GoogleTest)
+
+# One test binary. LABEL says what it needs: `unit` needs nothing, `postgres` a server from the infra fixture.
+# TIMEOUT is a deadline against hanging, in seconds.
+function(plimsoll_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "plimsoll_test(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  string(REPLACE "." "_" target "plimsoll_${name}_test")
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE plimsoll_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${arg_LABEL}.${name} COMMAND ${target})
+  set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  if(NOT arg_LABEL STREQUAL "unit")
+    plimsoll_needs_infra(${arg_LABEL}.${name})
+  endif()
+endfunction()
+
+# The test finds the one infrastructure that ctest's fixture started (fixtures/CMakeLists.txt).
+function(plimsoll_needs_infra test)
+  set_property(TEST ${test} APPEND PROPERTY FIXTURES_REQUIRED infra)
+  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "PLIMSOLL_INFRA_STATE=${PLIMSOLL_INFRA_STATE}")
+endfunction()
+set(PLIMSOLL_INFRA_STATE "${CMAKE_BINARY_DIR}/infra/state.json")
+
+# plimsoll_group(<name> SOURCES ... [TESTS ...] [PGTESTS ...] [DEPS ...])
+# One library of lib/: plimsoll_<name>, alias plimsoll::<name>; one test binary labelled `unit`, and one labelled
+# `postgres` that may use fixtures.
+function(plimsoll_group name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TESTS;PGTESTS;DEPS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "plimsoll_group(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_library(plimsoll_${name} STATIC ${arg_SOURCES})
+  add_library(plimsoll::${name} ALIAS plimsoll_${name})
+  target_link_libraries(plimsoll_${name} PRIVATE plimsoll_options PUBLIC ${arg_DEPS})
+  if(arg_TESTS AND BUILD_TESTING)
+    plimsoll_test(${name} LABEL unit SOURCES ${arg_TESTS} DEPS plimsoll::${name})
+  endif()
+  if(arg_PGTESTS AND BUILD_TESTING)
+    plimsoll_test(${name}_pg LABEL postgres TIMEOUT 300 SOURCES ${arg_PGTESTS}
+                  DEPS plimsoll::${name} plimsoll::fixtures)
+  endif()
+endfunction()
+
+# plimsoll_bench(<group> SOURCES ... [DEPS ...] [INFRA postgres])
+# bench_<group>; ctest runs it at smoke size with the tests (what crashes or computes wrongly fails), and measures
+# it under the label `bench` behind PLIMSOLL_BENCH=1.
+function(plimsoll_bench group)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;INFRA")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "plimsoll_bench(${group}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_executable(bench_${group} ${arg_SOURCES})
+  target_link_libraries(bench_${group} PRIVATE plimsoll_options plimsoll::bench_main ${arg_DEPS})
+  install(TARGETS bench_${group} RUNTIME)
+
+  add_test(NAME smoke.${group} COMMAND bench_${group} --plimsoll_size=smoke)
+  set_tests_properties(smoke.${group} PROPERTIES LABELS "smoke;${group}" TIMEOUT 120)
+  add_test(NAME bench.${group} COMMAND bench_${group}
+           --benchmark_out=${CMAKE_BINARY_DIR}/results/${group}.json --benchmark_out_format=json)
+  set_tests_properties(bench.${group} PROPERTIES LABELS "bench;${group}" TIMEOUT 600 RUN_SERIAL ON
+                       SKIP_RETURN_CODE 77 ENVIRONMENT PLIMSOLL_GATED=1)
+  if(arg_INFRA)
+    plimsoll_needs_infra(smoke.${group})
+    plimsoll_needs_infra(bench.${group})
+  endif()
+endfunction()

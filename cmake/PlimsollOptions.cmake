@@ -1,0 +1,40 @@
+# Flags, sanitizers and the compiler cache, for every target through plimsoll_options.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(PLIMSOLL_CCACHE ccache)
+if(PLIMSOLL_CCACHE)
+  # The base directory makes a build in another worktree (as `plimsoll-compare ab` makes) a cache hit.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${PLIMSOLL_CCACHE})
+endif()
+
+add_library(plimsoll_options INTERFACE)
+target_include_directories(plimsoll_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(plimsoll_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  # Equal sources give equal binaries wherever they are built: the build id then tells whether anything changed.
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build
+  -fno-omit-frame-pointer
+  $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12's flow analysis reports uses that are not there inside coroutine frames and std::string (GCC #105562).
+  target_compile_options(plimsoll_options INTERFACE -fcoroutines -Wno-maybe-uninitialized -Wno-restrict)
+  if("thread" IN_LIST PLIMSOLL_SANITIZE)
+    target_compile_options(plimsoll_options INTERFACE -Wno-tsan)  # Asio's fences; it locks beside them.
+  endif()
+endif()
+target_link_options(plimsoll_options INTERFACE -Wl,--build-id=sha1)
+if(PLIMSOLL_SANITIZE)
+  string(REPLACE "," ";" sanitizers "${PLIMSOLL_SANITIZE}")
+  list(JOIN sanitizers "," sanitizers)
+  add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${sanitizers})
+endif()
