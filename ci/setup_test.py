@@ -44,9 +44,9 @@ class Setup(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
-        for name, text in {"apt-get": APT, "dpkg-query": DPKG_QUERY, "dpkg": DPKG, "systemctl": RECORDER,
+        for name, text in {"apt-get": APT, "dpkg-query": DPKG_QUERY, "dpkg": DPKG, "deb-systemd-helper": RECORDER,
                            "sudo": '#!/bin/bash\n"$@"\n', "tee": TEE, "chmod": RECORDER,
-                           "mkdir": OUTSIDE, "rm": OUTSIDE}.items():
+                           "mkdir": OUTSIDE, "rm": OUTSIDE, "rmdir": RECORDER}.items():
             path = self.root / name
             path.write_text(text)
             path.chmod(path.stat().st_mode | stat.S_IXUSR)
