@@ -233,6 +233,7 @@ Result<Recorded> append(const std::string& old_text, std::span<const Session> se
     if (!known.insert(session.id).second) {
       recorded.notes.push_back(
           fmt::format("{}: session {} is recorded already", session.file, session.id));
+      ++recorded.known;
       continue;
     }
     Ordered entry = digest(session, recorded.notes);

@@ -30,6 +30,7 @@ inline constexpr int kBaselineSchema = 1;
 struct Recorded {
   std::string text;                ///< The file's new content. Equal inputs give equal bytes.
   std::size_t sessions = 0;        ///< Added.
+  std::size_t known = 0;           ///< Left out, since the file has them already.
   std::vector<std::string> notes;  ///< What was left out, and why.
 };
 
@@ -47,13 +48,15 @@ struct Recorded {
 [[nodiscard]] Result<std::filesystem::path> baseline_path(const std::filesystem::path& root,
                                                           const Facts& facts);
 
-/// Appends to the files under `root` that the sessions belong to, each replaced as a whole, so that
-/// no reader ever sees half of one. Returns a note for each file and for what was left out.
-/// `added` counts the sessions that were recorded. Errors: as append; kInternal with the path.
+/// What `record` did.
 struct RecordOutcome {
-  std::size_t added = 0;
-  std::vector<std::string> notes;
+  std::size_t added = 0;           ///< Sessions.
+  std::size_t known = 0;           ///< Sessions that were recorded before.
+  std::vector<std::string> notes;  ///< One for each file, and for what was left out.
 };
+
+/// Appends to the files under `root` that the sessions belong to, each replaced as a whole, so that
+/// no reader ever sees half of one. Errors: as append; kInternal with the path.
 [[nodiscard]] Result<RecordOutcome> record(const std::filesystem::path& root,
                                            std::span<const Session> sessions);
 

@@ -97,6 +97,7 @@ Result<RecordOutcome> record(const fs::path& root, std::span<const Session> sess
   RecordOutcome outcome;
   for (const auto& [path, recorded] : ready) {
     outcome.notes.insert(outcome.notes.end(), recorded.notes.begin(), recorded.notes.end());
+    outcome.known += recorded.known;
     if (recorded.sessions == 0) continue;
     if (auto replaced = replace_file(path, recorded.text); !replaced) {
       return fail(std::move(replaced.error()));
