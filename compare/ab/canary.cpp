@@ -50,21 +50,16 @@ std::chrono::nanoseconds read_canary() {
 
 void CanaryLog::add(std::chrono::nanoseconds reading) {
   readings_.push_back(static_cast<double>(reading.count()));
-}
-
-double CanaryLog::calm_ns() const {
-  if (readings_.empty()) return 0;
   const double low = quantile(readings_, 0.1);
   std::vector<double> calm;
-  for (const double reading : readings_) {
-    if (std::abs(reading / low - 1) <= kOff) calm.push_back(reading);
+  for (const double each : readings_) {
+    if (std::abs(each / low - 1) <= kOff) calm.push_back(each);
   }
-  return calm.empty() ? low : median(calm);
+  calm_ns_ = calm.empty() ? low : median(calm);
 }
 
 double CanaryLog::relative(std::chrono::nanoseconds reading) const {
-  const double calm = calm_ns();
-  return calm > 0 ? static_cast<double>(reading.count()) / calm : 1.0;
+  return calm_ns_ > 0 ? static_cast<double>(reading.count()) / calm_ns_ : 1.0;
 }
 
 bool CanaryLog::off(std::chrono::nanoseconds reading) const {

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "lib/core/clock.hpp"
@@ -107,11 +108,29 @@ void end_group(pid_t pid, int pidfd) {
   wait_until_ended(pidfd, -1, kGrace);
 }
 
+/// Whether any process of the group still runs. Zombies do not count: who must reap them may take
+/// its time.
+bool group_runs(pid_t group) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    std::ifstream stat(entry.path() / "stat");
+    std::string line;
+    if (!std::getline(stat, line)) continue;
+    std::istringstream fields(
+        line.substr(line.rfind(')') + 1));  // The name before it may hold anything.
+    char state = 'Z';
+    pid_t parent = 0;
+    pid_t in_group = 0;
+    if (fields >> state >> parent >> in_group && in_group == group && state != 'Z') return true;
+  }
+  return false;
+}
+
 /// What the child started and left behind has as long to go as the child would have had.
 void sweep_group(pid_t pid) {
   if (kill(-pid, SIGTERM) != 0) return;
   const TimePoint deadline = Clock::now() + kGrace;
-  while (kill(-pid, 0) == 0 && Clock::now() < deadline) usleep(10'000);
+  while (group_runs(pid) && Clock::now() < deadline) usleep(10'000);
   kill(-pid, SIGKILL);
 }
 
