@@ -158,11 +158,11 @@ asio::awaitable<Result<Fired>> Claimer::explain(pg::Connection& connection, Leas
                    fmt::format("{}: {} has no schedule {}", what, lease.tenant, lease.schedule));
   }
   const std::string ours = std::to_string(lease.fence);
-  if (rows->text(0, 4) == ours) {
+  if (rows->text(0, 4) == "t") {
     const Result<Timestamp> next = timestamp_of(*rows, 0, 3);
     co_return Fired{true, next ? *next : Timestamp::max()};
   }
-  if (rows->text(0, 2) == "1") {
+  if (rows->text(0, 2) == "t") {
     co_return fail(Errc::kConflict, fmt::format("{}: lost lease: schedule {} of {} is retired",
                                                 what, lease.schedule, lease.tenant));
   }
@@ -216,7 +216,7 @@ asio::awaitable<Result<FiredBatch>> Claimer::fire_all(pg::Connection& connection
   if (!advanced) co_return fail(advanced.error());
   std::vector<Key> inserted;
   for (std::size_t row = 0; row < rows->size(); ++row) {
-    if (rows->text(row, 2) != "1") continue;
+    if (rows->text(row, 2) != "t") continue;
     const Result<std::int64_t> schedule = rows->integer(row, 1);
     if (schedule) inserted.emplace_back(rows->text(row, 0), *schedule);
   }

@@ -13,167 +13,223 @@ namespace {
 // clock_timestamp() is volatile and cannot bound an index scan; as an uncorrelated sub-select it is
 // read once a statement and can. now() would be the start of the transaction, which may lie far
 // back.
-constexpr std::string_view kDue =
-    "next_fire <= (SELECT clock_timestamp()) AND lease_until <= (SELECT clock_timestamp())";
+constexpr std::string_view kIsDue = R"sql(
+  next_fire <= (SELECT clock_timestamp()) AND lease_until <= (SELECT clock_timestamp()))sql";
 
-// `owner` stays after the lease: it names the last holder, and leaving it alone keeps the row's WAL
-// small.
-constexpr std::string_view kTake =
-    "SET owner = $2, lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond', "
-    "fence = s.fence + 1";
+// `owner` stays after the lease: it names the last holder, and leaving it alone keeps WAL small.
+constexpr std::string_view kTake = R"sql(
+  SET owner = $2,
+      lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond',
+      fence = s.fence + 1)sql";
 
-// What the caller learns of a claimed row. extract() is exact (numeric); float8 would be off by
-// microseconds some day.
+// What the caller learns. extract() is exact (numeric); float8 would some day round microseconds.
 constexpr std::string_view kTaken =
     "s.schedule, (extract(epoch FROM s.next_fire) * 1000000)::bigint, s.fence";
 
-// The token and the database's clock, read anew when the row had to be waited for.
-constexpr std::string_view kHeld = "s.lease_until > clock_timestamp()";
+// The database's clock, read anew when the row had to be waited for.
+constexpr std::string_view kIsHeld = "s.lease_until > clock_timestamp()";
 
 // Moves a schedule to its next slot. Slots live on the local wall clock, in next_local; next_fire
 // is the instant. The next slot is the first one after the label that the wall clock really showed
-// at this fire: so the slots of a skipped hour, which fire under the labels of the hour after, do
-// not fire again there.
-constexpr std::string_view kAdvance =
-    "SET lease_until = '-infinity', (next_local, next_fire) = "
-    "(SELECT slot, slot AT TIME ZONE s.zone FROM (SELECT s.next_local + interval '1 second' * "
-    "s.period_s * "
-    "(1 + greatest(0, floor(date_part('epoch', greatest(s.next_fire AT TIME ZONE s.zone, "
-    "CASE WHEN NOT s.catch_up THEN clock_timestamp() AT TIME ZONE s.zone END) - s.next_local) / "
-    "s.period_s))) "
-    "AS slot OFFSET 0) advance)";
+// at this fire: so the slots of a skipped hour, which fire under the labels of the hour after it,
+// do not fire again there.
+constexpr std::string_view kAdvance = R"sql(
+  SET lease_until = '-infinity',
+      (next_local, next_fire) = (
+        SELECT slot, slot AT TIME ZONE s.zone
+        FROM (SELECT s.next_local + interval '1 second' * s.period_s * (1 + greatest(0, floor(
+                date_part('epoch', greatest(
+                    s.next_fire AT TIME ZONE s.zone,
+                    CASE WHEN NOT s.catch_up THEN clock_timestamp() AT TIME ZONE s.zone END)
+                  - s.next_local) / s.period_s))) AS slot
+              OFFSET 0) advance))sql";
 
-std::string micros(std::string_view parameter) {
-  return fmt::format("timestamptz 'epoch' + {}::bigint * interval '1 microsecond'", parameter);
+// `=` with a scalar sub-select, which PostgreSQL runs once; with IN it may run it for each outer
+// row and so lock more than LIMIT.
+constexpr std::string_view kClaimOne = R"sql(
+WITH due AS MATERIALIZED (
+  SELECT ctid FROM {schema}.schedules
+  WHERE tenant = $1 AND {is_due}
+  ORDER BY next_fire LIMIT 1 FOR UPDATE SKIP LOCKED)
+UPDATE {schema}.schedules s {take}
+WHERE s.ctid = (SELECT ctid FROM due)
+RETURNING {taken})sql";
+
+// The rows are locked, so their addresses hold until the end of the statement; and an array of
+// addresses leaves the planner no join to choose, which takes LIMIT $4 for a tenth of the table and
+// might hash all of it.
+constexpr std::string_view kClaimBatch = R"sql(
+WITH due AS MATERIALIZED (
+  SELECT ctid FROM {schema}.schedules
+  WHERE tenant = $1 AND {is_due}
+  ORDER BY next_fire LIMIT $4 FOR UPDATE SKIP LOCKED)
+UPDATE {schema}.schedules s {take}
+WHERE s.ctid = ANY(ARRAY(SELECT ctid FROM due))
+RETURNING {taken})sql";
+
+// OFFSET 0 keeps the lock call above the ordered scan: it is tried row by row until LIMIT, never on
+// rows that a sort or a limit would have thrown away. The lock ends with the transaction, so
+// neither an error nor a crash nor a pooler can leak it. The row is judged again in the UPDATE,
+// because the lock may be had just after its last holder's commit, by one who still sees the row as
+// it was.
+constexpr std::string_view kClaimAdvisory = R"sql(
+WITH due AS MATERIALIZED (
+  SELECT spot
+  FROM (SELECT ctid AS spot, schedule, tableoid FROM {schema}.schedules
+        WHERE tenant = $1 AND {is_due}
+        ORDER BY next_fire OFFSET 0) candidate
+  WHERE pg_try_advisory_xact_lock(
+      hashint8extended(schedule, hashtextextended($1, tableoid::bigint)))
+  LIMIT $4)
+UPDATE {schema}.schedules s {take}
+WHERE s.ctid = ANY(ARRAY(SELECT spot FROM due)) AND s.tenant = $1 AND {is_due}
+RETURNING {taken})sql";
+
+// Nothing is locked while choosing, so everybody chooses the same rows; after a lost race $5
+// spreads the choice. The answer always has a row: its last column tells "nothing due" from "all
+// lost".
+constexpr std::string_view kClaimOptimistic = R"sql(
+WITH due AS MATERIALIZED (
+  SELECT ctid AS spot, fence FROM {schema}.schedules
+  WHERE tenant = $1 AND {is_due}
+  ORDER BY next_fire LIMIT $4 OFFSET floor(random() * $5::float8)),
+taken AS (
+  UPDATE {schema}.schedules s {take}
+  FROM due
+  WHERE s.ctid = due.spot AND s.fence = due.fence AND s.tenant = $1 AND {is_due}
+  RETURNING {taken})
+SELECT taken.*, (SELECT count(*) FROM due)
+FROM (VALUES (1)) always LEFT JOIN taken ON true)sql";
+
+// Walks from tenant to tenant by one index probe each, which also gives the tenant's earliest fire.
+// The walk is lazy: it ends when LIMIT is reached, or after $6 tenants. The last two columns, where
+// the walk ended and how many tenants it passed, are null when LIMIT ended it.
+constexpr std::string_view kClaimFair = R"sql(
+WITH RECURSIVE walk (tenant, next_fire, step) AS (
+  (SELECT tenant, next_fire, 1 FROM {schema}.schedules
+   WHERE tenant > $1 ORDER BY tenant, next_fire LIMIT 1)
+  UNION ALL
+  SELECT probe.tenant, probe.next_fire, walk.step + 1
+  FROM walk CROSS JOIN LATERAL (
+    SELECT tenant, next_fire FROM {schema}.schedules
+    WHERE tenant > walk.tenant ORDER BY tenant, next_fire LIMIT 1) probe
+  WHERE walk.step < $6::int),
+due AS MATERIALIZED (
+  SELECT pick.spot
+  FROM walk CROSS JOIN LATERAL (
+    SELECT ctid AS spot FROM {schema}.schedules
+    WHERE tenant = walk.tenant AND {is_due}
+    ORDER BY next_fire LIMIT $5 FOR UPDATE SKIP LOCKED) pick
+  WHERE walk.next_fire <= (SELECT clock_timestamp())
+  LIMIT $4),
+taken AS (
+  UPDATE {schema}.schedules s {take}
+  WHERE s.ctid = ANY(ARRAY(SELECT spot FROM due))
+  RETURNING {taken}, s.tenant)
+SELECT taken.*,
+       CASE WHEN (SELECT count(*) FROM due) < $4 THEN (SELECT max(tenant) FROM walk) END,
+       CASE WHEN (SELECT count(*) FROM due) < $4 THEN (SELECT count(*) FROM walk) END
+FROM (VALUES (1)) always LEFT JOIN taken ON true)sql";
+
+constexpr std::string_view kRenew = R"sql(
+UPDATE {schema}.schedules s
+SET lease_until = clock_timestamp() + $4::float8 * interval '1 millisecond'
+WHERE s.tenant = $1 AND s.schedule = $2 AND s.fence = $3 AND {is_held})sql";
+
+constexpr std::string_view kRelease = R"sql(
+UPDATE {schema}.schedules s SET lease_until = '-infinity'
+WHERE s.tenant = $1 AND s.schedule = $2 AND s.fence = $3 AND {is_held})sql";
+
+// The unique key of `fires` has the last word: a fire time that is there already is not fired
+// again, whatever moved the schedule back to it.
+constexpr std::string_view kFire = R"sql(
+WITH advanced AS (
+  UPDATE {schema}.schedules s {advance}
+  WHERE s.tenant = $1 AND s.schedule = $2 AND s.fence = $3
+    AND s.next_fire = timestamptz 'epoch' + $4::bigint * interval '1 microsecond' AND {is_held}
+  RETURNING s.next_fire),
+fired AS (
+  INSERT INTO {schema}.fires (tenant, schedule, fire_time, fence)
+  SELECT $1, $2, timestamptz 'epoch' + $4::bigint * interval '1 microsecond', $3 FROM advanced
+  ON CONFLICT DO NOTHING RETURNING 1)
+SELECT (extract(epoch FROM next_fire) * 1000000)::bigint, (SELECT count(*) FROM fired)
+FROM advanced)sql";
+
+constexpr std::string_view kExplain = R"sql(
+SELECT s.fence, coalesce(s.owner, ''), s.next_fire = 'infinity',
+       CASE WHEN s.next_fire < 'infinity'
+            THEN (extract(epoch FROM s.next_fire) * 1000000)::bigint END,
+       coalesce((SELECT f.fence = $3 FROM {schema}.fires f
+                 WHERE f.tenant = $1 AND f.schedule = $2
+                   AND f.fire_time = timestamptz 'epoch' + $4::bigint * interval '1 microsecond'),
+                false)
+FROM {schema}.schedules s WHERE s.tenant = $1 AND s.schedule = $2)sql";
+
+constexpr std::string_view kRenewAll = R"sql(
+UPDATE {schema}.schedules s
+SET lease_until = clock_timestamp() + $4::float8 * interval '1 millisecond'
+FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS h (tenant, schedule, fence)
+WHERE s.tenant = h.tenant AND s.schedule = h.schedule AND s.fence = h.fence AND {is_held}
+RETURNING s.tenant, s.schedule)sql";
+
+constexpr std::string_view kReleaseAll = R"sql(
+UPDATE {schema}.schedules s SET lease_until = '-infinity'
+FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS h (tenant, schedule, fence)
+WHERE s.tenant = h.tenant AND s.schedule = h.schedule AND s.fence = h.fence AND {is_held}
+RETURNING s.tenant, s.schedule)sql";
+
+// Two rows for each fire, since a join of the two lists would be a nested loop: the planner expects
+// ten leases whatever comes.
+constexpr std::string_view kFireAll = R"sql(
+WITH advanced AS (
+  UPDATE {schema}.schedules s {advance}
+  FROM (SELECT tenant, schedule, fence, timestamptz 'epoch' + at * interval '1 microsecond' AS fire_time
+        FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
+             AS u (tenant, schedule, fence, at)) h
+  WHERE s.tenant = h.tenant AND s.schedule = h.schedule AND s.fence = h.fence
+    AND s.next_fire = h.fire_time AND {is_held}
+  RETURNING s.tenant, s.schedule, s.fence, h.fire_time),
+fired AS (
+  INSERT INTO {schema}.fires (tenant, schedule, fire_time, fence)
+  SELECT tenant, schedule, fire_time, fence FROM advanced
+  ON CONFLICT DO NOTHING RETURNING tenant, schedule)
+SELECT tenant, schedule, false FROM advanced
+UNION ALL SELECT tenant, schedule, true FROM fired)sql";
+
+constexpr std::string_view kExplainAll = R"sql(
+SELECT f.tenant, f.schedule
+FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS h (tenant, schedule, fence, at)
+JOIN {schema}.fires f ON f.tenant = h.tenant AND f.schedule = h.schedule AND f.fence = h.fence
+  AND f.fire_time = timestamptz 'epoch' + h.at * interval '1 microsecond')sql";
+
+constexpr std::string_view kDue = R"sql(
+SELECT schedule, (extract(epoch FROM next_fire) * 1000000)::bigint FROM {schema}.schedules
+WHERE tenant = $1 AND {is_due} ORDER BY next_fire LIMIT $2)sql";
+
+Statement build(std::string_view operation, std::string_view text, std::string_view schema) {
+  return named(operation, fmt::format(fmt::runtime(text), fmt::arg("schema", schema),
+                                      fmt::arg("is_due", kIsDue), fmt::arg("is_held", kIsHeld),
+                                      fmt::arg("take", kTake), fmt::arg("taken", kTaken),
+                                      fmt::arg("advance", kAdvance)));
 }
 
-std::string claim_one(std::string_view schema) {
-  // `=` with a scalar sub-select: PostgreSQL runs it once. With IN it may run it per outer row and
-  // lock beyond LIMIT.
-  return fmt::format(
-      "WITH due AS MATERIALIZED (SELECT ctid FROM {0}.schedules WHERE tenant = $1 AND {1} "
-      "ORDER BY next_fire LIMIT 1 FOR UPDATE SKIP LOCKED) "
-      "UPDATE {0}.schedules s {2} WHERE s.ctid = (SELECT ctid FROM due) RETURNING {3}",
-      schema, kDue, kTake, kTaken);
+std::string_view claim_text(Subject subject) noexcept {
+  switch (subject) {
+    case Subject::kSkipLocked:
+      return kClaimOne;
+    case Subject::kSkipLockedBatch:
+      return kClaimBatch;
+    case Subject::kAdvisory:
+      return kClaimAdvisory;
+    case Subject::kUpdateReturning:
+      return kClaimOptimistic;
+  }
+  return kClaimOne;
 }
 
-std::string claim_batch(std::string_view schema) {
-  // The rows are locked, so their addresses hold until the end of the statement, and an array of
-  // addresses leaves the planner no join to choose: it takes LIMIT $4 for a tenth of the table and
-  // might hash the whole of it.
-  return fmt::format(
-      "WITH due AS MATERIALIZED (SELECT ctid FROM {0}.schedules WHERE tenant = $1 AND {1} "
-      "ORDER BY next_fire LIMIT $4 FOR UPDATE SKIP LOCKED) "
-      "UPDATE {0}.schedules s {2} WHERE s.ctid = ANY(ARRAY(SELECT ctid FROM due)) RETURNING {3}",
-      schema, kDue, kTake, kTaken);
-}
-
-std::string claim_advisory(std::string_view schema) {
-  // OFFSET 0 keeps the lock call above the ordered scan: it is tried row by row until LIMIT, and
-  // never on rows that a sort would have thrown away. The lock ends with the transaction, so an
-  // error, a crash or a pooler cannot leak it; the row is judged again in the UPDATE, because the
-  // lock may be had just after its last holder's commit.
-  return fmt::format(
-      "WITH due AS MATERIALIZED (SELECT spot FROM (SELECT ctid AS spot, schedule, tableoid FROM "
-      "{0}.schedules "
-      "WHERE tenant = $1 AND {1} ORDER BY next_fire OFFSET 0) candidate "
-      "WHERE pg_try_advisory_xact_lock(hashint8extended(schedule, hashtextextended($1, tableoid"
-      "::bigint))) LIMIT $4) "
-      "UPDATE {0}.schedules s {2} WHERE s.ctid = ANY(ARRAY(SELECT spot FROM due)) AND s.tenant = "
-      "$1 AND {1} "
-      "RETURNING {3}",
-      schema, kDue, kTake, kTaken);
-}
-
-std::string claim_optimistic(std::string_view schema) {
-  // Nothing is locked while choosing, so everybody chooses the same rows; after a lost race $5
-  // spreads the choice. The answer always has a row: its last column tells "nothing due" from "all
-  // lost".
-  return fmt::format(
-      "WITH due AS MATERIALIZED (SELECT ctid AS spot, fence FROM {0}.schedules WHERE tenant = $1 "
-      "AND {1} "
-      "ORDER BY next_fire LIMIT $4 OFFSET floor(random() * $5::float8)), "
-      "taken AS (UPDATE {0}.schedules s {2} FROM due WHERE s.ctid = due.spot AND s.fence = "
-      "due.fence "
-      "AND s.tenant = $1 AND {1} RETURNING {3}) "
-      "SELECT taken.*, (SELECT count(*) FROM due) FROM (VALUES (1)) always LEFT JOIN taken ON true",
-      schema, kDue, kTake, kTaken);
-}
-
-std::string claim_fair(std::string_view schema) {
-  // Walks from tenant to tenant by one index probe each, which also gives the tenant's earliest
-  // fire. The walk is lazy: it ends when LIMIT is reached, or after $6 tenants. `reached` is where
-  // the next claim goes on; it is computed only when the whole walk was needed anyway.
-  return fmt::format(
-      "WITH RECURSIVE walk (tenant, next_fire, step) AS ("
-      "(SELECT tenant, next_fire, 1 FROM {0}.schedules WHERE tenant > $1 ORDER BY tenant, "
-      "next_fire LIMIT 1) "
-      "UNION ALL SELECT probe.tenant, probe.next_fire, walk.step + 1 FROM walk CROSS JOIN LATERAL ("
-      "SELECT tenant, next_fire FROM {0}.schedules WHERE tenant > walk.tenant ORDER BY tenant, "
-      "next_fire LIMIT 1) probe "
-      "WHERE walk.step < $6::int), "
-      "due AS MATERIALIZED (SELECT row.spot FROM walk CROSS JOIN LATERAL (SELECT ctid AS spot FROM "
-      "{0}.schedules "
-      "WHERE tenant = walk.tenant AND {1} ORDER BY next_fire LIMIT $5 FOR UPDATE SKIP LOCKED) row "
-      "WHERE walk.next_fire <= (SELECT clock_timestamp()) LIMIT $4), "
-      "taken AS (UPDATE {0}.schedules s {2} WHERE s.ctid = ANY(ARRAY(SELECT spot FROM due)) "
-      "RETURNING {3}, s.tenant) "
-      "SELECT taken.*, CASE WHEN (SELECT count(*) FROM due) < $4 THEN (SELECT max(tenant) FROM "
-      "walk) END, "
-      "CASE WHEN (SELECT count(*) FROM due) < $4 THEN (SELECT count(*) FROM walk) END "
-      "FROM (VALUES (1)) always LEFT JOIN taken ON true",
-      schema, kDue, kTake, kTaken);
-}
-
-std::string fire_one(std::string_view schema) {
-  return fmt::format(
-      "WITH advanced AS (UPDATE {0}.schedules s {1} WHERE s.tenant = $1 AND s.schedule = $2 AND "
-      "s.fence = $3 "
-      "AND s.next_fire = {2} AND {3} RETURNING s.next_fire), "
-      "fired AS (INSERT INTO {0}.fires (tenant, schedule, fire_time, fence) SELECT $1, $2, {2}, $3 "
-      "FROM advanced "
-      "ON CONFLICT DO NOTHING RETURNING 1) "
-      "SELECT (extract(epoch FROM next_fire) * 1000000)::bigint, (SELECT count(*) FROM fired) FROM "
-      "advanced",
-      schema, kAdvance, micros("$4"), kHeld);
-}
-
-std::string fire_all(std::string_view schema) {
-  return fmt::format(
-      "WITH advanced AS (UPDATE {0}.schedules s {1} FROM unnest($1::text[], $2::bigint[], "
-      "$3::bigint[], $4::bigint[]) "
-      "AS h (tenant, schedule, fence, at) WHERE s.tenant = h.tenant AND s.schedule = h.schedule "
-      "AND s.fence = h.fence "
-      "AND s.next_fire = {2} AND {3} RETURNING s.tenant, s.schedule, s.fence, {2} AS fire_time), "
-      "fired AS (INSERT INTO {0}.fires (tenant, schedule, fire_time, fence) SELECT tenant, "
-      "schedule, fire_time, fence "
-      "FROM advanced ON CONFLICT DO NOTHING RETURNING tenant, schedule) "
-      "SELECT a.tenant, a.schedule, (f.schedule IS NOT NULL)::int FROM advanced a LEFT JOIN fired "
-      "f USING (tenant, schedule)",
-      schema, kAdvance, micros("h.at"), kHeld);
-}
-
-void add_batches(Statements& all, std::string_view schema) {
-  constexpr std::string_view kRows =
-      "FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS h (tenant, schedule, fence) "
-      "WHERE s.tenant = h.tenant AND s.schedule = h.schedule AND s.fence = h.fence";
-  all.renew_all =
-      named("renew_all",
-            fmt::format("UPDATE {}.schedules s SET lease_until = clock_timestamp() + $4::float8 "
-                        "* interval '1 millisecond' {} AND {} RETURNING s.tenant, s.schedule",
-                        schema, kRows, kHeld));
-  all.release_all = named(
-      "release_all", fmt::format("UPDATE {}.schedules s SET lease_until = '-infinity' {} AND {} "
-                                 "RETURNING s.tenant, s.schedule",
-                                 schema, kRows, kHeld));
-  all.fire_all = named("fire_all", fire_all(schema));
-  all.explain_all =
-      named("explain_all",
-            fmt::format("SELECT f.tenant, f.schedule FROM unnest($1::text[], $2::bigint[], "
-                        "$3::bigint[], $4::bigint[]) "
-                        "AS h (tenant, schedule, fence, at) JOIN {}.fires f ON f.tenant = h.tenant "
-                        "AND f.schedule = h.schedule AND f.fire_time = {} AND f.fence = h.fence",
-                        schema, micros("h.at")));
+std::size_t max_batch(Subject subject) noexcept {
+  if (subject == Subject::kSkipLocked) return 1;
+  return subject == Subject::kAdvisory ? kMaxAdvisoryBatch : kMaxBatch;
 }
 
 }  // namespace
@@ -216,50 +272,23 @@ Result<std::string> quoted_identifier(std::string_view schema) {
 Result<Statements> statements_for(Subject subject, std::string_view schema) {
   const Result<std::string> quoted = quoted_identifier(schema);
   if (!quoted) return fail(quoted.error());
+  const auto make = [&](std::string_view operation, std::string_view text) {
+    return build(operation, text, *quoted);
+  };
   Statements all;
-  switch (subject) {
-    case Subject::kSkipLocked:
-      all.claim = named("claim", claim_one(*quoted));
-      break;
-    case Subject::kSkipLockedBatch:
-      all.claim = named("claim", claim_batch(*quoted));
-      all.max_batch = kMaxBatch;
-      break;
-    case Subject::kAdvisory:
-      all.claim = named("claim", claim_advisory(*quoted));
-      all.max_batch = kMaxAdvisoryBatch;
-      break;
-    case Subject::kUpdateReturning:
-      all.claim = named("claim", claim_optimistic(*quoted));
-      all.max_batch = kMaxBatch;
-      all.optimistic = true;
-      break;
-  }
-  constexpr std::string_view kMine = "WHERE s.tenant = $1 AND s.schedule = $2 AND s.fence = $3";
-  all.renew =
-      named("renew",
-            fmt::format("UPDATE {}.schedules s SET lease_until = clock_timestamp() + $4::float8 * "
-                        "interval '1 millisecond' {} AND {}",
-                        *quoted, kMine, kHeld));
-  all.release =
-      named("release", fmt::format("UPDATE {}.schedules s SET lease_until = '-infinity' {} AND {}",
-                                   *quoted, kMine, kHeld));
-  all.fire = named("fire", fire_one(*quoted));
-  all.explain =
-      named("explain",
-            fmt::format("SELECT s.fence, coalesce(s.owner, ''), (s.next_fire = 'infinity')::int, "
-                        "CASE WHEN s.next_fire < 'infinity' THEN (extract(epoch FROM s.next_fire) "
-                        "* 1000000)::bigint END, "
-                        "(SELECT f.fence FROM {0}.fires f WHERE f.tenant = $1 AND f.schedule = $2 "
-                        "AND f.fire_time = {1}) "
-                        "FROM {0}.schedules s WHERE s.tenant = $1 AND s.schedule = $2",
-                        *quoted, micros("$3")));
-  add_batches(all, *quoted);
-  all.due = named(
-      "due", fmt::format("SELECT schedule, (extract(epoch FROM next_fire) * 1000000)::bigint FROM "
-                         "{}.schedules WHERE tenant = $1 AND {} ORDER BY next_fire LIMIT $2",
-                         *quoted, kDue));
-  all.claim_fair = named("claim_fair", claim_fair(*quoted));
+  all.claim = make("claim", claim_text(subject));
+  all.renew = make("renew", kRenew);
+  all.release = make("release", kRelease);
+  all.fire = make("fire", kFire);
+  all.explain = make("explain", kExplain);
+  all.renew_all = make("renew_all", kRenewAll);
+  all.release_all = make("release_all", kReleaseAll);
+  all.fire_all = make("fire_all", kFireAll);
+  all.explain_all = make("explain_all", kExplainAll);
+  all.due = make("due", kDue);
+  all.claim_fair = make("claim_fair", kClaimFair);
+  all.max_batch = max_batch(subject);
+  all.optimistic = subject == Subject::kUpdateReturning;
   return all;
 }
 

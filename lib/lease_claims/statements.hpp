@@ -43,7 +43,8 @@ struct Statements {
   Statement renew_all;    ///< $1 tenants, $2 schedules, $3 fences, $4 ttl in ms. (tenant, schedule)
                           ///< of the rows held.
   Statement release_all;  ///< $1 to $3 as renew_all.
-  Statement fire_all;     ///< $1 to $3, $4 fire times in us. (tenant, schedule, inserted)
+  Statement fire_all;     ///< $1 to $3, $4 fire times in us. (tenant, schedule, false) of the rows
+                          ///< moved, (.., true) of the fires inserted.
   Statement explain_all;  ///< As fire_all. (tenant, schedule) of the fires that these very leases
                           ///< recorded before.
   Statement due;          ///< $1 tenant, $2 limit.
