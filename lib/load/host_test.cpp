@@ -54,6 +54,14 @@ TEST(HostUse, WhatIsNeitherIdleNorOursIsForeign) {
   EXPECT_DOUBLE_EQ(host_use(idle_for(20, 0)).foreign_cores, 0.0);
 }
 
+TEST(HostUse, WhereAllProcessesCanBeSeenTheirSumIsBelieved) {
+  HostInterval interval = idle_for(12, 5);
+  interval.others = 1.02;
+  EXPECT_NEAR(host_use(interval).foreign_cores, 0.1, 1e-9);
+  interval.others = 0.01;
+  EXPECT_DOUBLE_EQ(host_use(interval).foreign_cores, 0.0);
+}
+
 TEST(HostUse, MoreThanThereIsCountsAsNothingForeign) {
   EXPECT_DOUBLE_EQ(host_use(idle_for(15, 8)).foreign_cores, 0.0);
 }

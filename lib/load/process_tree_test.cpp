@@ -191,5 +191,16 @@ TEST(ProcessTree, OverlappingTreesAreCountedOnce) {
   ::kill(children.front(), SIGKILL);
 }
 
+TEST(OthersCpu, AStrangersTimeCountsAndThatOfOurTreeDoesNot) {
+  if (!others_cpu({})) GTEST_SKIP() << "a pid namespace hides the other processes";
+  const Child stranger([] {
+    spin_cpu(600ms);
+    sleep_for_ever();
+  });
+  // With ourselves as root, the child is in our tree; without, it is a stranger like any other.
+  const auto difference = [] { return *others_cpu({}) - *others_cpu({::getpid()}); };
+  EXPECT_TRUE(eventually([&] { return difference() >= 0.5; }));
+}
+
 }  // namespace
 }  // namespace plimsoll::load
