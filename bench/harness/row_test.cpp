@@ -72,7 +72,8 @@ TEST(Row, KeepsGooglesKeysInGooglesOrder) {
   GoogleRun run = google_run();
   run.counters["items_per_second"] = benchmark::Counter(7);
   std::vector<std::string> keys;
-  for (const auto& [key, value] : to_json(row_of(run, nullptr)).items()) keys.push_back(key);
+  const Json json = to_json(row_of(run, nullptr));
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{
                       "name", "family_index", "per_family_instance_index", "run_name", "run_type",
                       "repetitions", "repetition_index", "threads", "iterations", "real_time",
