@@ -32,4 +32,10 @@ namespace plimsoll::compare {
 /// Errors: as read_file; kNotFound names the nearest existing file; a directory without *.json.
 [[nodiscard]] Result<std::vector<Session>> read_all(std::span<const std::string> paths);
 
+/// The whole file. Errors: kNotFound, naming the nearest existing file; kInternal.
+[[nodiscard]] Result<std::string> read_bytes(const std::filesystem::path& path);
+
+/// Files as they are, directories as their *.json in order of name. Errors: a directory without.
+[[nodiscard]] Result<std::vector<std::string>> expand(std::span<const std::string> paths);
+
 }  // namespace plimsoll::compare
