@@ -27,6 +27,13 @@ function(plimsoll_needs_infra test)
 endfunction()
 set(PLIMSOLL_INFRA_STATE "${CMAKE_BINARY_DIR}/infra/state.json")
 
+# Where ci/setup unpacked SciPy (docs/adr/0006): the PYTHONPATH of the tests that need it.
+if(DEFINED ENV{XDG_CACHE_HOME})
+  set(PLIMSOLL_SCIPY "$ENV{XDG_CACHE_HOME}/plimsoll/packages/python3-scipy/usr/lib/python3/dist-packages")
+else()
+  set(PLIMSOLL_SCIPY "$ENV{HOME}/.cache/plimsoll/packages/python3-scipy/usr/lib/python3/dist-packages")
+endif()
+
 # plimsoll_group(<name> SOURCES ... [TESTS ...] [PGTESTS ...] [DEPS ...])
 # One library of lib/: plimsoll_<name>, alias plimsoll::<name>; one test binary labelled `unit`, and one labelled
 # `postgres` that may use fixtures.

@@ -1,0 +1,37 @@
+#include "bench/harness/interrupt.hpp"
+
+#include <atomic>
+#include <csignal>
+
+namespace plimsoll::bench {
+namespace {
+
+std::atomic<int> received{0};
+static_assert(std::atomic<int>::is_always_lock_free,
+              "a signal handler may only use lock-free atomics");
+
+void on_signal(int number) {
+  received.store(number, std::memory_order_relaxed);
+  // The second one, of either kind, is not waited for.
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+}  // namespace
+
+void handle_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    // Whoever started us with the signal ignored (nohup, a shell's background job) meant it.
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
+  }
+}
+
+int interrupting_signal() noexcept { return received.load(std::memory_order_relaxed); }
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,247 @@
+#include "compare/ab/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "lib/core/rng.hpp"
+
+namespace plimsoll::compare {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+/// A machine of paper: a sample takes 200 ms, a canary 10, and what they read is drawn from a seed.
+class PaperLab final : public Lab {
+ public:
+  explicit PaperLab(std::uint64_t seed) : rng_(seed) {}
+
+  Result<AbSample> sample(const AbTask& task, AbSideName side) override {
+    now_ += milliseconds(200);
+    order += side == AbSideName::kBase ? 'A' : 'B';
+    ++samples;
+    if (cancel_after == samples) return fail(Errc::kCancelled, "interrupted");
+    if (side == fails_on && task.target.benchmark == failing) {
+      return fail(Errc::kInternal, "exit 3: wrong: a key was lost");
+    }
+    const double effect = side == AbSideName::kFresh ? slowdown[task.target.benchmark] : 0;
+    const double ns = 1000 * (1 + effect) * std::exp(normal() * spread) * slow_now();
+    return AbSample{ns, ns * 1.01};
+  }
+
+  nanoseconds canary() override {
+    now_ += milliseconds(10);
+    return nanoseconds(std::llround(1e7 * std::exp(normal() * 0.02) * slow_now()));
+  }
+
+  TimePoint now() override { return now_; }
+
+  Result<void> pause(nanoseconds duration) override {
+    now_ += duration;
+    return {};
+  }
+
+  /// Whether a neighbour slows the machine at this moment.
+  std::function<bool(seconds since_start)> episode = [](seconds) { return false; };
+  std::map<std::string, double> slowdown;
+  double spread = 0.02;
+  std::string failing;
+  AbSideName fails_on = AbSideName::kFresh;
+  int cancel_after = 0;
+
+  std::string order;
+  int samples = 0;
+
+ private:
+  double slow_now() const {
+    return episode(std::chrono::duration_cast<seconds>(now_.time_since_epoch())) ? 1.6 : 1.0;
+  }
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - rng_.uniform()));
+    return radius * std::cos(2 * std::numbers::pi * rng_.uniform());
+  }
+
+  Rng rng_;
+  TimePoint now_{};
+};
+
+AbTask task_of(std::string name, Resource resource = Resource::kCpu) {
+  return {{"g", std::move(name)},
+          resource,
+          resource == Resource::kCpu ? "cpu_time" : "real_time",
+          0.05,
+          100};
+}
+
+std::vector<AbResult> measured(PaperLab& lab, const std::vector<AbTask>& tasks,
+                               std::uint64_t seed = 1) {
+  MeasureOptions options;
+  options.seed = seed;
+  auto results = measure(lab, tasks, options);
+  EXPECT_TRUE(results.has_value());
+  return results ? *results : std::vector<AbResult>{};
+}
+
+TEST(Engine, RunsBlocksOfBothOrdersAndTheSameOnesForTheSameSeed) {
+  PaperLab lab(1);
+  measured(lab, {task_of("g/s/c")}, 5);
+  ASSERT_EQ(lab.order.size() % 4, 0U);
+  std::map<std::string, int> blocks;
+  for (std::size_t i = 0; i < lab.order.size(); i += 4) ++blocks[lab.order.substr(i, 4)];
+  EXPECT_EQ(blocks.size(), 2U);
+  EXPECT_TRUE(blocks.contains("ABBA") && blocks.contains("BAAB"));
+  PaperLab again(1);
+  measured(again, {task_of("g/s/c")}, 5);
+  EXPECT_EQ(again.order, lab.order);
+}
+
+TEST(Engine, ConfirmsAClearCpuRegressionAtTheFirstLook) {
+  PaperLab lab(2);
+  lab.slowdown["g/s/c"] = 0.2;
+  const auto results = measured(lab, {task_of("g/s/c")});
+  EXPECT_EQ(results[0].verdict, AbVerdict::kRegressed);
+  EXPECT_EQ(results[0].looks, 1U);
+  EXPECT_EQ(results[0].pairs.size(), 12U);
+  EXPECT_NEAR(results[0].ratio.value, 1.2, 0.03);
+  EXPECT_NEAR(results[0].real_ratio, 1.2, 0.03);
+  EXPECT_LE(results[0].ratio.low, results[0].ratio.value);
+  EXPECT_GE(results[0].ratio.high, results[0].ratio.value);
+}
+
+TEST(Engine, ADatabaseCaseIsConfirmedByTwentyFourPairsOnly) {
+  PaperLab lab(3);
+  lab.slowdown["g/s/c"] = 0.2;
+  const auto results = measured(lab, {task_of("g/s/c", Resource::kDb)});
+  EXPECT_EQ(results[0].verdict, AbVerdict::kRegressed);
+  EXPECT_EQ(results[0].pairs.size(), 24U);
+}
+
+TEST(Engine, PairsHoldNeighboursOfTheRightSides) {
+  PaperLab lab(4);
+  lab.spread = 0;
+  lab.slowdown["g/s/c"] = 0.5;
+  const auto results = measured(lab, {task_of("g/s/c")});
+  for (const AbPair& pair : results[0].pairs) {
+    EXPECT_DOUBLE_EQ(pair.base, 1000);
+    EXPECT_DOUBLE_EQ(pair.fresh, 1500);
+  }
+}
+
+TEST(Engine, UnchangedCodeIsTheSameInEveryOneOfAHundredRuns) {
+  int confirmed = 0;
+  int same = 0;
+  for (std::uint64_t run = 0; run < 100; ++run) {
+    PaperLab lab(100 + run);
+    lab.spread = 0.04;
+    for (const AbResult& result :
+         measured(lab, {task_of("g/s/c"), task_of("g/s/d", Resource::kDb)}, run)) {
+      confirmed +=
+          result.verdict == AbVerdict::kRegressed || result.verdict == AbVerdict::kImproved ? 1 : 0;
+      same += result.verdict == AbVerdict::kSame ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(confirmed, 0);
+  EXPECT_GE(same, 195);
+}
+
+TEST(Engine, FindsInjectedSlowdowns) {
+  const auto found = [](double effect, Resource resource) {
+    int regressed = 0;
+    for (std::uint64_t run = 0; run < 50; ++run) {
+      PaperLab lab(1000 + run);
+      lab.spread = 0.03;
+      lab.slowdown["g/s/c"] = effect;
+      const auto results = measured(lab, {task_of("g/s/c", resource), task_of("g/s/d")}, run);
+      regressed += results[0].verdict == AbVerdict::kRegressed ? 1 : 0;
+    }
+    return regressed;
+  };
+  EXPECT_EQ(found(0.20, Resource::kCpu), 50);
+  EXPECT_GE(found(0.10, Resource::kCpu), 48);
+  EXPECT_GE(found(0.10, Resource::kDb), 48);
+  const int at_the_floor = found(0.05, Resource::kCpu);  // Half, by construction.
+  EXPECT_GE(at_the_floor, 10);
+  EXPECT_LE(at_the_floor, 40);
+}
+
+TEST(Engine, ABlockTakenInAnEpisodeIsVoidAndTakenAgain) {
+  PaperLab lab(6);
+  lab.slowdown["g/s/c"] = 0.2;
+  lab.episode = [](seconds at) { return at >= seconds(3) && at < seconds(20); };
+  const auto results = measured(lab, {task_of("g/s/c")});
+  EXPECT_EQ(results[0].verdict, AbVerdict::kRegressed);
+  EXPECT_GE(results[0].canary.void_blocks, 1U);
+  EXPECT_EQ(results[0].pairs.size(), 12U);
+  for (const AbPair& pair : results[0].pairs) EXPECT_LT(pair.base, 1300);
+  EXPECT_LT(results[0].canary.worst, 1.15);
+}
+
+TEST(Engine, WhatWasTakenForCalmIsTakenAgainOnceItTurnsOutNotToBe) {
+  PaperLab lab(7);
+  lab.episode = [](seconds at) { return at < seconds(12); };  // From the first reading on.
+  const auto results = measured(lab, {task_of("g/s/c"), task_of("g/s/d"), task_of("g/s/e")});
+  for (const AbResult& result : results) {
+    EXPECT_EQ(result.verdict, AbVerdict::kSame) << result.reason;
+    for (const AbPair& pair : result.pairs) EXPECT_LT(pair.base, 1300);
+  }
+  EXPECT_GE(results[0].canary.void_blocks, 1U);
+}
+
+TEST(Engine, AMachineThatNeverCalmsDownGivesNoCpuVerdictButADatabaseOne) {
+  PaperLab lab(8);
+  lab.slowdown["g/s/c"] = 0.3;
+  lab.slowdown["g/s/d"] = 0.3;
+  // Calm at first, so that calm is known; then hardly ever for as long as a block.
+  lab.episode = [](seconds at) { return at > seconds(2); };
+  const auto results = measured(lab, {task_of("g/s/c"), task_of("g/s/d", Resource::kDb)});
+  EXPECT_EQ(results[0].verdict, AbVerdict::kInconclusive);
+  EXPECT_NE(results[0].reason.find("canary"), std::string::npos);
+  EXPECT_EQ(results[1].verdict, AbVerdict::kRegressed);
+  EXPECT_GE(lab.now().time_since_epoch(), seconds(120));
+  EXPECT_LT(lab.now().time_since_epoch(), seconds(200));
+}
+
+TEST(Engine, AFailedSampleIsAnErrorAndNeverANumber) {
+  PaperLab lab(9);
+  lab.failing = "g/s/c";
+  const auto results = measured(lab, {task_of("g/s/c"), task_of("g/s/d")});
+  EXPECT_EQ(results[0].verdict, AbVerdict::kError);
+  EXPECT_EQ(results[0].reason, "new: exit 3: wrong: a key was lost");
+  EXPECT_TRUE(results[0].pairs.empty());
+  EXPECT_EQ(results[1].verdict, AbVerdict::kSame);
+  lab.fails_on = AbSideName::kBase;
+  EXPECT_EQ(measured(lab, {task_of("g/s/c")})[0].reason, "base: exit 3: wrong: a key was lost");
+}
+
+TEST(Engine, AnInterruptionEndsEverything) {
+  PaperLab lab(10);
+  lab.cancel_after = 7;
+  const std::vector<AbTask> tasks{task_of("g/s/c"), task_of("g/s/d")};
+  const auto results = measure(lab, tasks, {});
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().code, Errc::kCancelled);
+  EXPECT_EQ(lab.samples, 7);
+}
+
+TEST(Engine, ProgressCountsDownToNothing) {
+  PaperLab lab(11);
+  lab.slowdown["g/s/c"] = 0.2;
+  std::vector<AbProgress> seen;
+  MeasureOptions options;
+  options.progress = [&](const AbProgress& progress) { seen.push_back(progress); };
+  const std::vector<AbTask> tasks{task_of("g/s/c")};
+  ASSERT_TRUE(measure(lab, tasks, options).has_value());
+  ASSERT_EQ(seen.size(), 6U);
+  EXPECT_EQ(seen[0].pairs, 0U);
+  EXPECT_EQ(seen[5].pairs, 10U);
+  EXPECT_EQ(seen[5].pairs_wanted, 12U);
+  EXPECT_LT(seen[5].left, seen[1].left);
+  EXPECT_GT(seen[5].left.count(), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::compare

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/decide/decide.hpp"
+#include "compare/decide/verdict.hpp"
+#include "compare/model.hpp"
+
+namespace plimsoll::compare {
+
+/// One run and the session that it belongs to.
+struct Seen {
+  const Session* session;
+  const Run* run;
+};
+
+/// All runs of one benchmark. The pointers are into the question.
+struct Evidence {
+  const Question* question;
+  std::string benchmark;
+  std::vector<Seen> before;
+  std::vector<Seen> elsewhere;
+  std::vector<Seen> after;
+};
+
+/// A finding about the benchmark as a whole, or with `metric` about one of its metrics.
+[[nodiscard]] Finding finding(const Evidence& evidence, Verdict verdict, Reason reason,
+                              std::string_view metric = {});
+
+/// The metric's entry: the newest table that names it, the new side first.
+[[nodiscard]] MetricSpec spec_of(const Evidence& evidence, std::string_view metric);
+
+/// Every metric of one class that any of `runs` measured, in order.
+[[nodiscard]] std::vector<std::string> metrics_of(const Evidence& evidence, MetricClass klass,
+                                                  const std::vector<Seen>& runs);
+
+/// Above 1 is worse, whichever direction is good. NaN unless both are above 0.
+[[nodiscard]] double slowdown(double before, double after, Better better);
+
+/// Holds every stated invariant of the new side. `whole` false: the runs failed or measured nothing
+/// comparable, so that an invariant may be absent. REQUIRES: `after` is not empty.
+void judge_invariants(const Evidence& evidence, bool whole, std::vector<Finding>& findings);
+
+/// Judges work counters. REQUIRES: every run of `after` has samples.
+void judge_counters(const Evidence& evidence, std::vector<Finding>& findings);
+
+/// Judges times. REQUIRES: every run of `after` has samples.
+void judge_times(const Evidence& evidence, std::vector<Finding>& findings);
+
+}  // namespace plimsoll::compare

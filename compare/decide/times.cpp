@@ -1,0 +1,313 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include "compare/decide/evidence.hpp"
+#include "compare/stats/stats.hpp"
+#include "lib/core/statistics.hpp"
+
+namespace plimsoll::compare {
+namespace {
+
+bool is_clock(std::string_view metric) { return metric == "real_time" || metric == "cpu_time"; }
+
+/// Whether the metric gates a run of this resource: of the clocks only the one that it names.
+bool gates(std::string_view metric, Resource resource) {
+  return !is_clock(metric) || resource == Resource::kUnknown || metric == gating_clock(resource);
+}
+
+std::vector<Seen> valid_of(const std::vector<Seen>& runs) {
+  std::vector<Seen> valid;
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(valid),
+               [](const Seen& seen) { return seen.run->validity == Validity::kValid; });
+  return valid;
+}
+
+/// One number a session, of the sessions that have one.
+std::vector<double> statistics_of(const std::vector<Seen>& runs, std::string_view metric,
+                                  const MetricSpec& spec) {
+  std::vector<double> values;
+  for (const Seen& seen : runs) {
+    const double value = session_statistic(*seen.run, metric, spec);
+    if (std::isfinite(value)) values.push_back(value);
+  }
+  return values;
+}
+
+/// All repetitions of all runs, or nothing where a run's were not interleaved.
+std::vector<double> interleaved_of(const std::vector<Seen>& runs, std::string_view metric,
+                                   bool known) {
+  std::vector<double> values;
+  for (const Seen& seen : runs) {
+    const auto samples = seen.run->samples.find(metric);
+    if (!(known || seen.run->interleaved) || samples == seen.run->samples.end()) return {};
+    values.insert(values.end(), samples->second.begin(), samples->second.end());
+  }
+  if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
+    return {};
+  }
+  return values;
+}
+
+/// Equal machine code on both sides. History: as the newest recorded session, which is what the
+/// baseline stands for. Two files: everywhere, and under equal settings, since two infrastructures
+/// may be compared with one binary.
+bool same_build(const Evidence& evidence) {
+  if (evidence.before.empty()) return false;
+  const Facts& reference = evidence.before.back().session->facts;
+  if (reference.build_id.empty()) return false;
+  const auto same = [&](const Seen& seen) {
+    return seen.session->facts.build_id == reference.build_id &&
+           seen.session->facts.settings_hash == reference.settings_hash;
+  };
+  const bool pair = evidence.question->kind == Question::Kind::kPair;
+  return std::all_of(evidence.after.begin(), evidence.after.end(), same) &&
+         (!pair || std::all_of(evidence.before.begin(), evidence.before.end(), same));
+}
+
+/// Two files of two kinds of machine say nothing about the code's times.
+bool other_class(const Evidence& evidence) {
+  const std::string& klass = evidence.after.front().session->facts.machine_class;
+  const auto differs = [&](const Seen& seen) { return seen.session->facts.machine_class != klass; };
+  return std::any_of(evidence.before.begin(), evidence.before.end(), differs) ||
+         std::any_of(evidence.after.begin(), evidence.after.end(), differs);
+}
+
+const Confirmation* confirmation_of(const Evidence& evidence) {
+  const auto& all = evidence.question->confirmations;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Confirmation& c) {
+    return c.benchmark == evidence.benchmark;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// What fresh pairs say about the clock that was paired.
+void apply_to_clock(const Confirmation& pairs, Finding& found) {
+  found.pair_ratio = pairs.ratio;
+  found.pair_low = pairs.low;
+  found.pair_high = pairs.high;
+  found.pair_p = pairs.p;
+  found.pairs = pairs.pairs;
+  found.detail = pairs.detail;
+  switch (pairs.outcome) {
+    case Confirmation::Outcome::kRegressed:
+      found.verdict = Verdict::kConfirmed;
+      found.reason = Reason::kPairsConfirmed;
+      return;
+    case Confirmation::Outcome::kImproved:
+      found.verdict = Verdict::kImproved;
+      found.reason = Reason::kPairsImproved;
+      return;
+    case Confirmation::Outcome::kSame:
+      found.verdict = Verdict::kOk;
+      found.reason = Reason::kPairsRefuted;
+      return;
+    case Confirmation::Outcome::kUndecided:
+      found.verdict = Verdict::kInconclusive;
+      found.reason = Reason::kPairsUndecided;
+      return;
+    case Confirmation::Outcome::kUnchangedBinary:
+      found.verdict = Verdict::kUnchangedBinary;
+      found.reason = Reason::kSameBuild;
+      return;
+    case Confirmation::Outcome::kFailed:
+      found.verdict = Verdict::kErrored;
+      found.reason = Reason::kFailed;
+      return;
+  }
+}
+
+/// A suspect that is not the paired clock follows it: it was measured in the same operations.
+void follow_clock(const Confirmation& pairs, Finding& found) {
+  if (found.verdict != Verdict::kSuspect) return;
+  switch (pairs.outcome) {
+    case Confirmation::Outcome::kRegressed:
+      found.reason = Reason::kClockConfirmed;
+      return;
+    case Confirmation::Outcome::kSame:
+    case Confirmation::Outcome::kImproved:
+      found.verdict = Verdict::kOk;
+      found.reason = Reason::kPairsRefuted;
+      return;
+    case Confirmation::Outcome::kUnchangedBinary:
+      found.verdict = Verdict::kUnchangedBinary;
+      found.reason = Reason::kSameBuild;
+      return;
+    case Confirmation::Outcome::kUndecided:
+    case Confirmation::Outcome::kFailed:
+      return;
+  }
+}
+
+/// Compares the medians over sessions: within the effect, better, or a suspect.
+void screen(Finding& found) {
+  if (!(found.ratio > 0)) {
+    found.verdict = Verdict::kInconclusive;
+    found.reason = Reason::kNotPositive;
+    found.detail = "the old value is not above zero";
+  } else if (found.ratio > 1 + found.allowed) {
+    found.verdict = Verdict::kSuspect;
+    found.reason = Reason::kScreened;
+  } else if (found.ratio * (1 + found.allowed) < 1) {
+    found.verdict = Verdict::kImproved;
+    found.reason = Reason::kScreened;
+  } else {
+    found.verdict = Verdict::kOk;
+    found.reason = Reason::kWithinEffect;
+  }
+}
+
+/// Recorded numbers make suspects, of cpu cases with enough history; else only fresh pairs can
+/// tell, and another binary is reason enough to ask them.
+void judge_history(const Evidence& evidence, Resource resource, std::size_t recorded,
+                   Finding& found) {
+  const bool can_screen =
+      resource == Resource::kCpu && recorded >= evidence.question->policy.screen_sessions;
+  if (can_screen) {
+    screen(found);
+  } else if (is_clock(found.metric)) {
+    found.verdict = Verdict::kSuspect;
+    found.reason = Reason::kUnscreened;
+  } else {
+    found.verdict = Verdict::kOk;
+    found.reason = Reason::kNotPairable;
+  }
+}
+
+/// Two sets of files: red beyond +50 %, or beyond the minimum effect when a test of enough samples
+/// says so; a suspect otherwise.
+void judge_pair(const Evidence& evidence, const std::vector<Seen>& before,
+                const std::vector<Seen>& after, const MetricSpec& spec, Finding& found) {
+  const Policy& policy = evidence.question->policy;
+  screen(found);
+  std::vector<double> old_values = statistics_of(before, found.metric, spec);
+  std::vector<double> new_values = statistics_of(after, found.metric, spec);
+  bool testable = std::min(old_values.size(), new_values.size()) >= policy.test_sessions;
+  if (!testable) {
+    const bool known = evidence.question->interleaved;
+    const auto old_repetitions = interleaved_of(before, found.metric, known);
+    const auto new_repetitions = interleaved_of(after, found.metric, known);
+    testable = std::min(old_repetitions.size(), new_repetitions.size()) >= policy.test_repetitions;
+    if (testable) {
+      old_values = old_repetitions;
+      new_values = new_repetitions;
+    }
+  }
+  if (testable) {
+    found.p = rank_sum_p(old_values, new_values);
+    found.before_n = old_values.size();
+    found.after_n = new_values.size();
+  }
+  if (found.verdict != Verdict::kSuspect) return;
+  if (found.ratio > 1 + policy.outright) {
+    found.verdict = Verdict::kConfirmed;
+    found.reason = Reason::kOutright;
+  } else if (!testable) {
+    found.reason = Reason::kFewSamples;
+  } else if (found.p <= policy.alpha) {
+    found.verdict = Verdict::kConfirmed;
+    found.reason = Reason::kRankSum;
+  } else {
+    found.reason = Reason::kNotSignificant;
+  }
+}
+
+/// The first thing that is wrong with the new side's values of a metric, or kNone.
+Reason trouble_with(const Evidence& evidence, std::string_view metric, const MetricSpec& spec) {
+  for (const Seen& seen : evidence.after) {
+    if (!seen.run->samples.contains(metric)) return Reason::kMetricAbsent;
+    const double value = session_statistic(*seen.run, metric, spec);
+    if (!std::isfinite(value)) return Reason::kNotFinite;
+    if (!(value > 0)) return Reason::kNotPositive;
+  }
+  return Reason::kNone;
+}
+
+/// Whether the metric is judged at all; if not, or if it cannot be, says so in `found`.
+bool comes_to_judgement(const Evidence& evidence, const MetricSpec& spec, Finding& found) {
+  const Run& run = *evidence.after.front().run;
+  const auto settle = [&](Verdict verdict, Reason reason) {
+    found.verdict = verdict;
+    found.reason = reason;
+    return false;
+  };
+  if (!run.gate) return settle(Verdict::kOk, Reason::kNotGated);
+  if (const Reason trouble = trouble_with(evidence, found.metric, spec);
+      trouble == Reason::kMetricAbsent && !is_clock(found.metric)) {
+    // A percentile is left out where a run has too few samples for it.
+    return settle(Verdict::kInconclusive, trouble);
+  } else if (trouble != Reason::kNone) {
+    return settle(Verdict::kNotANumber, trouble);
+  }
+  if (evidence.before.empty()) return settle(Verdict::kNoBaseline, Reason::kOtherClass);
+  if (evidence.question->kind == Question::Kind::kPair && other_class(evidence)) {
+    return settle(Verdict::kInconclusive, Reason::kOtherClass);
+  }
+  if (same_build(evidence)) return settle(Verdict::kUnchangedBinary, Reason::kSameBuild);
+  return true;
+}
+
+void judge_time(const Evidence& evidence, const std::string& metric,
+                std::vector<Finding>& findings) {
+  const MetricSpec spec = spec_of(evidence, metric);
+  const Resource resource = evidence.after.front().run->resource;
+  Finding found = finding(evidence, Verdict::kOk, Reason::kNone, metric);
+  found.allowed = spec.min_effect;
+
+  const auto after = valid_of(evidence.after);
+  auto before = valid_of(evidence.before);
+  const Policy& policy = evidence.question->policy;
+  const bool history = evidence.question->kind == Question::Kind::kHistory;
+  if (history && before.size() > policy.window) {
+    before.erase(before.begin(), before.end() - static_cast<std::ptrdiff_t>(policy.window));
+  }
+  const auto old_values = statistics_of(before, metric, spec);
+  const auto new_values = statistics_of(after.empty() ? evidence.after : after, metric, spec);
+  found.before_n = old_values.size();
+  found.after_n = new_values.size();
+  if (!old_values.empty()) found.before = median(old_values);
+  if (!new_values.empty()) found.after = median(new_values);
+  found.ratio = slowdown(found.before, found.after, spec.better);
+
+  if (!comes_to_judgement(evidence, spec, found)) {
+    findings.push_back(std::move(found));
+    return;
+  }
+  const Confirmation* pairs = confirmation_of(evidence);
+  if (pairs != nullptr && pairs->metric == metric) {
+    apply_to_clock(*pairs, found);
+  } else if (after.empty()) {
+    const Run& run = *evidence.after.front().run;
+    found.verdict = Verdict::kInconclusive;
+    found.reason = Reason::kNotValid;
+    found.detail = std::string(name(run.validity));
+    for (const std::string& why : run.validity_reasons) found.detail += ": " + why;
+  } else if (old_values.empty()) {
+    found.verdict = before.empty() ? Verdict::kInconclusive : Verdict::kNew;
+    found.reason = before.empty() ? Reason::kBaselineNotValid : Reason::kFirstSeen;
+  } else if (history) {
+    judge_history(evidence, resource, old_values.size(), found);
+  } else {
+    judge_pair(evidence, before, after, spec, found);
+  }
+  if (pairs != nullptr && pairs->metric != metric) follow_clock(*pairs, found);
+  findings.push_back(std::move(found));
+}
+
+}  // namespace
+
+void judge_times(const Evidence& evidence, std::vector<Finding>& findings) {
+  const Resource resource = evidence.after.front().run->resource;
+  std::set<std::string> metrics;
+  for (const auto* side : {&evidence.after, &evidence.before}) {
+    for (std::string& metric : metrics_of(evidence, MetricClass::kTime, *side)) {
+      if (gates(metric, resource)) metrics.insert(std::move(metric));
+    }
+  }
+  for (const std::string& metric : metrics) judge_time(evidence, metric, findings);
+}
+
+}  // namespace plimsoll::compare

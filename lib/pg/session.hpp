@@ -1,0 +1,116 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lib/pg/connection.hpp"
+#include "lib/pg/group_queue.hpp"
+
+namespace plimsoll::pg {
+
+struct FinishConnection {
+  void operator()(PGconn* connection) const noexcept { PQfinish(connection); }
+};
+using ConnectionPtr = std::unique_ptr<PGconn, FinishConnection>;
+
+/// A group and the coroutine that waits for it. One timer is both the caller's deadline and its
+/// wake-up, so that a call costs one timer operation.
+class Call final : public Group {
+ public:
+  template <class Content>
+  Call(const asio::any_io_executor& executor, Content content)
+      : Group(std::move(content)), timer_(executor) {}
+
+  [[nodiscard]] asio::steady_timer& timer() noexcept { return timer_; }
+
+ private:
+  void on_done() noexcept override { timer_.cancel(); }
+
+  asio::steady_timer timer_;
+};
+
+using CallPtr = std::shared_ptr<Call>;
+
+/// libpq, its socket and a GroupQueue between them. Lives as long as its Connection or as an
+/// operation of Asio that holds it, so callbacks need no other guard than `is_open`.
+///
+/// Writing. While something cannot be sent, both directions are waited for, and what comes in is
+/// taken: the server may be blocked on writing to us while we write to it.
+///
+/// Cancelling. See GroupQueue. A group whose caller gave up while the server executes it is
+/// cancelled at once; one that nobody waits for when its turn comes is given kPatience first, since
+/// most are over by then. A cancel that came between two statements of a group has no effect and is
+/// repeated after the same time. PostgreSQL has delivered the signal before PQcancel returns, and a
+/// backend drops a cancel that arrives while it reads its next command, so what is sent after that
+/// is safe.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  /// `connection` is logged in. `config` gives the limits.
+  Session(asio::any_io_executor executor, ConnectionPtr connection, const Config& config);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  /// Sends the group as soon as its turn comes. Returns when it is answered, its answers then being
+  /// the caller's to move out; or earlier with the error of all its statements, which then stay the
+  /// session's.
+  [[nodiscard]] static asio::awaitable<Result<void>> run(std::shared_ptr<Session> self,
+                                                         CallPtr call,
+                                                         std::chrono::milliseconds limit);
+
+  /// Ends the connection and every call with this error.
+  void shut_down(const Error& reason);
+
+  [[nodiscard]] bool is_open() const noexcept { return connection_ != nullptr; }
+  [[nodiscard]] bool is_idle() const noexcept;
+  [[nodiscard]] const Counters& counters() const noexcept { return queue_.counters(); }
+  [[nodiscard]] const Config& config() const noexcept { return config_; }
+  [[nodiscard]] const asio::any_io_executor& executor() const noexcept { return executor_; }
+  [[nodiscard]] int backend_pid() const noexcept { return backend_pid_; }
+  [[nodiscard]] int server_version() const noexcept { return server_version_; }
+
+ private:
+  [[nodiscard]] Result<void> submit(const CallPtr& call);
+  void pump();
+  [[nodiscard]] bool send(Group& group);
+  [[nodiscard]] bool send_script(const Group::Statement& statement);
+  [[nodiscard]] bool send_statement(const Group::Statement& statement);
+  void wait_readable();
+  void wait_writable();
+  void on_ready(const boost::system::error_code& error);
+  [[nodiscard]] bool receive();
+  void take_answers();
+  void take(PGresult* result);
+  void end_of_script();
+
+  void cancel_head();
+  void watch_head();
+  void lose(Error reason);
+  void lose_with_libpq_message();
+
+  asio::any_io_executor executor_;
+  Config config_;
+  ConnectionPtr connection_;
+  int backend_pid_;
+  int server_version_;
+  asio::posix::stream_descriptor socket_;  ///< libpq's own; released, never closed.
+  /// A duplicate of the socket, only while output waits. Asio keeps asking epoll for writability of
+  /// a descriptor once it has waited for it, which would wake the loop once more at every read.
+  std::optional<asio::posix::stream_descriptor> writing_;
+  std::optional<asio::posix::stream_descriptor> cancelling_;
+  asio::steady_timer patience_;
+  const Group* watched_ = nullptr;  ///< Whom `patience_` is for.
+  GroupQueue queue_;
+  Error reason_{};  ///< Why the connection is gone.
+  std::vector<const char*> values_;
+  bool is_reading_ = false;
+};
+
+}  // namespace plimsoll::pg
