@@ -32,11 +32,11 @@ std::vector<std::int64_t> offsets(const Arrivals& arrivals, std::size_t count,
 }
 
 TEST(Arrivals, AConstantPlanHasEqualGapsAndDoesNotDrift) {
-  const auto due = offsets({Arrivals::Law::kConstant, 3.0, 0, 1}, 3'000'001);
+  const auto due = offsets({Arrivals::Law::kConstant, 3.0, 0, 1}, 300'001);
   EXPECT_EQ(due[0], 0);
   EXPECT_EQ(due[1], 333'333'333);
   EXPECT_EQ(due[3], 1'000'000'000);
-  EXPECT_EQ(due[3'000'000], 1'000'000'000'000'000);
+  EXPECT_EQ(due[300'000], 100'000'000'000'000);
 }
 
 TEST(Arrivals, OneGeneratorAndManyOfferTheSameArrivals) {

@@ -161,7 +161,7 @@ TEST(OpenRun, AGeneratorPushedPastItsCapacitySaysSo) {
 TEST(OpenRun, ALateGeneratorIsToldFromAReachedCap) {
   // The cap is out of reach, so that only the pacer can be late; it has 500 ns an arrival.
   Options options = open(Mode::kOpenCatchUp, 2e6, 200'000);
-  options.window = 50ms;
+  options.window = 20ms;
   SubjectThread subject;
   const Report late = must_run(options, subject, answer_at_once);
   EXPECT_GT(late.lag.max(), 5ms);
