@@ -34,7 +34,7 @@ Acts::Acts(const Stage& stage, const lease::Claimer& claimer, pg::Connection& co
     : stage_(stage),
       claimer_(claimer),
       stocker_(*lease::Claimer::make(lease::Subject::kSkipLockedBatch, stage.schema())),
-      connection_(connection),
+      connection_(&connection),
       batch_(batch) {}
 
 bool Acts::stocked(Act act, std::size_t steps) const noexcept {
@@ -46,7 +46,7 @@ asio::awaitable<Result<void>> Acts::restock(Act act) {
   if (act == Act::kClaim) co_return Result<void>{};
   for (std::size_t taken = 0; taken < kStock; taken += batch_) {
     Result<std::vector<lease::Lease>> leases =
-        co_await stocker_.claim(connection_, request(stage_.tenant(turn_++), kHeld, batch_));
+        co_await stocker_.claim(*connection_, request(stage_.tenant(turn_++), kHeld, batch_));
     if (!leases) co_return fail(leases.error());
     if (leases->size() != batch_) {
       co_return fail(Errc::kInternal, fmt::format("wrong: {} leases in stock where {} are due",
@@ -59,8 +59,8 @@ asio::awaitable<Result<void>> Acts::restock(Act act) {
 }
 
 asio::awaitable<Result<void>> Acts::claim() {
-  Result<std::vector<lease::Lease>> leases =
-      co_await claimer_.claim(connection_, request(stage_.tenant(turn_++), kExpiresAtOnce, batch_));
+  Result<std::vector<lease::Lease>> leases = co_await claimer_.claim(
+      *connection_, request(stage_.tenant(turn_++), kExpiresAtOnce, batch_));
   if (!leases) co_return fail(leases.error());
   claimed_ += leases->size();
   if (leases->size() == batch_) co_return Result<void>{};
@@ -91,16 +91,16 @@ asio::awaitable<Result<void>> Acts::step(Act act) {
 
 asio::awaitable<Result<std::size_t>> Acts::write_one(Act act, lease::Lease lease) {
   if (act == Act::kRenew) {
-    Result<TimePoint> until = co_await claimer_.renew(connection_, std::move(lease), kHeld);
+    Result<TimePoint> until = co_await claimer_.renew(*connection_, std::move(lease), kHeld);
     if (!until) co_return fail(until.error());
     co_return std::size_t{1};
   }
   if (act == Act::kRelease) {
-    Result<void> released = co_await claimer_.release(connection_, std::move(lease));
+    Result<void> released = co_await claimer_.release(*connection_, std::move(lease));
     if (!released) co_return fail(released.error());
     co_return std::size_t{1};
   }
-  Result<lease::Fired> fired = co_await claimer_.fire(connection_, std::move(lease));
+  Result<lease::Fired> fired = co_await claimer_.fire(*connection_, std::move(lease));
   if (!fired) co_return fail(fired.error());
   co_return fired->recorded ? std::size_t{1} : std::size_t{0};
 }
@@ -111,15 +111,15 @@ asio::awaitable<Result<std::size_t>> Acts::write(Act act, std::vector<lease::Lea
     co_return one;
   }
   if (act == Act::kFire) {
-    Result<lease::FiredBatch> fired = co_await claimer_.fire_all(connection_, std::move(leases));
+    Result<lease::FiredBatch> fired = co_await claimer_.fire_all(*connection_, std::move(leases));
     if (!fired) co_return fail(fired.error());
     co_return fired->recorded.size();
   }
   Result<lease::Written> written;
   if (act == Act::kRenew) {
-    written = co_await claimer_.renew_all(connection_, std::move(leases), kHeld);
+    written = co_await claimer_.renew_all(*connection_, std::move(leases), kHeld);
   } else {
-    written = co_await claimer_.release_all(connection_, std::move(leases));
+    written = co_await claimer_.release_all(*connection_, std::move(leases));
   }
   if (!written) co_return fail(written.error());
   co_return written->done.size();

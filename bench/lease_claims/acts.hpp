@@ -36,6 +36,9 @@ class Acts {
   Acts(const Stage& stage, const lease::Claimer& claimer, pg::Connection& connection,
        std::size_t batch);
 
+  /// Goes on by another connection; the stock stays. REQUIRES: as the constructor; no call open.
+  void use(pg::Connection& connection) noexcept { connection_ = &connection; }
+
   /// True when the next `steps` steps need no `restock`.
   [[nodiscard]] bool stocked(Act act, std::size_t steps = 1) const noexcept;
   /// Claims what the next steps use up: 1,000 leases or so.
@@ -56,7 +59,7 @@ class Acts {
   const Stage& stage_;
   const lease::Claimer& claimer_;
   lease::Claimer stocker_;
-  pg::Connection& connection_;
+  pg::Connection* connection_;
   std::size_t batch_;
   std::uint64_t turn_ = 0;
   std::vector<std::vector<lease::Lease>> stock_;  // Each as large as the batch.

@@ -21,9 +21,6 @@
 namespace plimsoll::bench {
 namespace {
 
-// A tenant of 120 rows has room for six workers at once.
-constexpr std::size_t kBatch = 20;
-
 /// Few tenants of many rows, so that loading does not outlast the measurement; but more rows than
 /// the spread case can fire in its window.
 int tenants_for(int each) { return each > 1000 ? scaled(1, 3, 12) : scaled(8, 60, 240); }
@@ -44,9 +41,18 @@ void run_crew(Case& c, const Duty& duty, Rows rows) {
   check_invariants(c, **stage, workers, report->ledger.in_flight == 0);
 }
 
-void add(const Duty& duty, int each, Rows::Due due) {
+/// A tenant of 120 rows has room for a batch of 20 from each of six workers.
+std::size_t batch_of(lease::Subject subject, int each) {
+  if (subject != lease::Subject::kSkipLockedBatch) return 1;
+  return each > 1000 ? 100 : 20;
+}
+
+void add(Duty duty, int each, Rows::Due due) {
+  duty.batch = batch_of(duty.subject, each);
   std::string name = fmt::format("{}/{}/{}/workers:{}/rows:{}", kGroup, lease::name(duty.subject),
                                  duty.fire ? "claim_fire" : "claim", duty.workers, each);
+  if (duty.subject == lease::Subject::kSkipLockedBatch)
+    name += fmt::format("/batch:{}", duty.batch);
   if (duty.fire) name += due == Rows::Due::kAll ? "/due:all" : "/due:spread";
   load_case(std::move(name),
             [duty, each, due](Case& c) {
@@ -55,32 +61,32 @@ void add(const Duty& duty, int each, Rows::Due due) {
             {Resource::kDb, false});
 }
 
+/// By the size: at full the 10 combinations that tell most, of each subject; else those in which
+/// the subjects differ most.
+void add_subject(lease::Subject subject) {
+  const bool is_full = size() == Size::kFull;
+  const bool is_main = subject == lease::Subject::kSkipLocked;
+  Duty claim{subject, 16, 1, false, std::chrono::milliseconds{1}};
+  for (const std::size_t workers : {4U, 16U, 64U}) {
+    claim.workers = workers;
+    if (is_full || workers == 16 || (is_main && workers == 64)) add(claim, 120, Rows::Due::kAll);
+    if (is_full) add(claim, 10'000, Rows::Due::kAll);
+  }
+  const Duty round{subject, 16, 1, true, std::chrono::milliseconds{60'000}};
+  if (is_full || is_main) add(round, 10'000, Rows::Due::kSpread);
+  if (!is_full) return;
+  add(round, 120, Rows::Due::kAll);
+  add(round, 120, Rows::Due::kSpread);
+  add(round, 10'000, Rows::Due::kAll);
+}
+
 }  // namespace
 
 void register_crew_cases() {
-  using lease::Subject;
-  using std::chrono::milliseconds;
-  for (const Subject subject : {Subject::kSkipLocked, Subject::kSkipLockedBatch, Subject::kAdvisory,
-                                Subject::kUpdateReturning}) {
-    const bool is_batch = subject == Subject::kSkipLockedBatch;
-    Duty duty{subject, 16, is_batch ? kBatch : std::size_t{1}, false, milliseconds{1}};
-    const bool is_main = subject == Subject::kSkipLocked;
-    for (const std::size_t workers : {4U, 16U, 64U}) {
-      duty.workers = workers;
-      if (size() == Size::kFull || (is_main && workers != 4) || workers == 16) {
-        add(duty, 120, Rows::Due::kAll);
-      }
-      if (size() == Size::kFull) add(duty, 10'000, Rows::Due::kAll);
-    }
-    duty.workers = 16;
-    duty.fire = true;
-    duty.ttl = milliseconds{60'000};
-    if (size() == Size::kFull || is_main) add(duty, 10'000, Rows::Due::kSpread);
-    if (size() != Size::kFull) continue;
-    add(duty, 120, Rows::Due::kAll);
-    add(duty, 120, Rows::Due::kSpread);
-    add(duty, 10'000, Rows::Due::kAll);
-  }
+  add_subject(lease::Subject::kSkipLocked);
+  add_subject(lease::Subject::kSkipLockedBatch);
+  add_subject(lease::Subject::kAdvisory);
+  add_subject(lease::Subject::kUpdateReturning);
 }
 
 }  // namespace plimsoll::bench

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
+#include <charconv>
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -30,15 +31,22 @@ int refuse(const std::string& reason) {
   return 2;
 }
 
-int print_sql(const std::string& schema) {
+int print_sql(const std::string& schema, const std::string& tenants, const std::string& rows) {
+  bench::Rows shape;
+  const auto number = [](const std::string& text, int& value) {
+    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{} &&
+           value > 0;
+  };
+  if (!number(tenants, shape.tenants) || !number(rows, shape.each)) {
+    return refuse("TENANTS and ROWS are whole numbers from 1 on");
+  }
   const auto ddl = lease::ddl(schema);
   if (!ddl) return refuse(ddl.error().message);
-  nlohmann::ordered_json all{{"ddl", *ddl}};
+  nlohmann::ordered_json all{{"ddl", *ddl}, {"fill", bench::fill_sql(shape)}};
   for (const auto subject : {lease::Subject::kSkipLocked, lease::Subject::kSkipLockedBatch,
                              lease::Subject::kAdvisory, lease::Subject::kUpdateReturning}) {
-    const auto statements = lease::statements_for(subject, schema);
-    all[std::string(lease::name(subject))] = {{"claim", statements->claim.sql},
-                                              {"fire", statements->fire.sql}};
+    all["claim"][std::string(lease::name(subject))] =
+        lease::statements_for(subject, schema)->claim.sql;
   }
   fmt::print("{}\n", all.dump(2));
   return 0;
@@ -62,7 +70,7 @@ int hold() {
   Rng draw(static_cast<std::uint64_t>(::getpid()));
   while (true) {
     pg::Connection& connection = (*caller)->connection();
-    const lease::ClaimRequest request{fmt::format("t{}", draw.below(tenants)), "held",
+    const lease::ClaimRequest request{std::to_string(draw.below(tenants)), "held",
                                       std::chrono::milliseconds{ttl}, 4};
     const auto leases = (*caller)->run(claimer->claim(connection, request));
     if (!leases) return refuse(leases.error().message);
@@ -78,7 +86,7 @@ int hold() {
 
 int main(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
-  if (verb == "sql" && argc == 3) return print_sql(argv[2]);
+  if (verb == "sql" && argc == 5) return print_sql(argv[2], argv[3], argv[4]);
   if (verb == "hold" && argc == 2) return hold();
-  return refuse("say `sql SCHEMA` or `hold`");
+  return refuse("say `sql SCHEMA TENANTS ROWS` or `hold`");
 }

@@ -11,13 +11,13 @@ namespace plimsoll::bench {
 namespace {
 
 // `first` never changes, so that the slots between it and next_fire tell how many fires there must
-// be, whatever was fired by whom.
+// be, whatever was fired by whom. A tenant's name is its number: other tools can draw it.
 constexpr std::string_view kFill = R"sql(
-ALTER TABLE schedules ADD COLUMN first timestamptz NOT NULL DEFAULT 'epoch';
+ALTER TABLE schedules ADD COLUMN IF NOT EXISTS first timestamptz NOT NULL DEFAULT 'epoch';
+TRUNCATE schedules, fires;
 INSERT INTO schedules (tenant, schedule, next_fire, next_local, period_s, first)
-SELECT 't' || t, s, at, at AT TIME ZONE 'UTC', {period}, at
-FROM generate_series(0, {tenants} - 1) t, generate_series(1, {each}) s,
-     LATERAL (SELECT {at} AS at) moment
+SELECT t, s, at, at AT TIME ZONE 'UTC', {period}, at
+FROM generate_series(0, {tenants} - 1) t, generate_series(1, {each}) s, LATERAL (SELECT {at} AS at) moment
 ORDER BY t, s;
 ANALYZE schedules;
 )sql";
@@ -48,6 +48,17 @@ CREATE TRIGGER note AFTER INSERT ON fires FOR EACH ROW EXECUTE FUNCTION note_fir
 
 }  // namespace
 
+std::string fill_sql(const Rows& rows) {
+  const bool all = rows.due == Rows::Due::kAll;
+  const std::string at =
+      all ? "timestamptz '2015-01-01 00:00:00+00' + s * interval '1 ms'"
+          : fmt::format(
+                "date_trunc('second', now()) + (s - {0} / 2) * interval '3600 s' / ({0} / 2)",
+                rows.each);
+  return fmt::format(kFill, fmt::arg("period", all ? 60 : 3600), fmt::arg("tenants", rows.tenants),
+                     fmt::arg("each", rows.each), fmt::arg("at", at));
+}
+
 Result<std::unique_ptr<Stage>> Stage::make(std::string_view suffix, Rows rows) {
   static std::atomic<int> number{0};
   std::unique_ptr<Stage> stage(new Stage());
@@ -64,20 +75,14 @@ Result<std::unique_ptr<Stage>> Stage::make(std::string_view suffix, Rows rows) {
   const auto ddl = lease::ddl(stage->schema());
   if (!ddl) return fail(ddl.error());
   if (auto done = stage->run(*ddl); !done) return fail(done.error());
-  const bool all = rows.due == Rows::Due::kAll;
-  const auto filled = stage->run(fmt::format(
-      kFill, fmt::arg("period", all ? 60 : 3600), fmt::arg("tenants", rows.tenants),
-      fmt::arg("each", rows.each),
-      fmt::arg("at", all ? std::string("timestamptz '2015-01-01 00:00:00+00' + s * interval '1 ms'")
-                         : fmt::format("date_trunc('second', now()) + (s - {} / 2) * interval "
-                                       "'3600 s' / ({} / 2)",
-                                       rows.each, rows.each))));
-  if (!filled) return fail(filled.error());
+  if (auto filled = stage->refill(); !filled) return fail(filled.error());
   return stage;
 }
 
+Result<void> Stage::refill() { return run(fill_sql(rows_)); }
+
 std::string Stage::tenant(std::uint64_t number) const {
-  return fmt::format("t{}", number % static_cast<std::uint64_t>(rows_.tenants));
+  return std::to_string(number % static_cast<std::uint64_t>(rows_.tenants));
 }
 
 Result<void> Stage::run(const std::string& sql) {

@@ -23,6 +23,9 @@ struct Rows {
   Due due = Due::kAll;
 };
 
+/// Empties the tables of the search path and fills them.
+[[nodiscard]] std::string fill_sql(const Rows& rows);
+
 /// A schema with the group's tables and rows, and a plain blocking connection to count by, which
 /// is not the library under test.
 class Stage {
@@ -34,7 +37,9 @@ class Stage {
   [[nodiscard]] const std::string& schema() const noexcept { return schema_->name(); }
   [[nodiscard]] const std::string& dsn() const noexcept { return schema_->dsn(); }
   [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
-  /// "t7"
+  /// Empties the tables and fills them anew.
+  [[nodiscard]] Result<void> refill();
+  /// The name of one of the tenants.
   [[nodiscard]] std::string tenant(std::uint64_t number) const;
 
   [[nodiscard]] Result<void> run(const std::string& sql);
