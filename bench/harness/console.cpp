@@ -15,7 +15,7 @@ namespace plimsoll::bench {
 namespace {
 
 constexpr int kWidth = 100;
-constexpr int kNameWidth = 38;
+constexpr int kNameWidth = 32;
 constexpr const char* kRed = "31";
 constexpr const char* kGreen = "32";
 constexpr const char* kYellow = "33";
@@ -141,9 +141,10 @@ Verdict verdict_of(std::span<const Row> rows) {
   Verdict doubtful{"", kYellow};
   for (const Row& row : rows) {
     if (row.error) add_once(failed.reasons, *row.error);
-    if (row.record.verdict == "VALID") continue;
-    if (doubtful.word.empty()) doubtful.word = row.record.verdict;
-    for (const std::string& reason : row.record.reasons) add_once(doubtful.reasons, reason);
+    // One repetition speaks for the case: the others say the same with other figures.
+    if (row.record.verdict == "VALID" || !doubtful.word.empty()) continue;
+    doubtful.word = row.record.verdict;
+    doubtful.reasons = row.record.reasons;
   }
   if (!failed.reasons.empty()) return failed;
   return doubtful.word.empty() ? Verdict{"ok", kGreen} : doubtful;

@@ -77,7 +77,10 @@ void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
     return running.fail("not run: a signal ended the session");
   }
   progress().begin_case(registered.name);
-  (void)host_watch().sample();
+  // Smoke measures nothing that a neighbour could spoil, and a load case carries the load runner's
+  // own verdict.
+  const bool watched = size() != Size::kSmoke && !record.is_load;
+  if (watched) (void)host_watch().sample();
   try {
     execute(registered, running);
   } catch (const std::exception& error) {
@@ -85,8 +88,7 @@ void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
   } catch (...) {
     running.fail("the body threw something that is not a std::exception");
   }
-  // A load case carries the load runner's own verdict.
-  if (const auto contended = host_watch().sample(); contended && !record.is_load) {
+  if (const auto contended = watched ? host_watch().sample() : std::nullopt) {
     record.verdict = "HOST_CONTENDED";
     record.reasons.push_back(*contended);
   }
