@@ -65,6 +65,12 @@ class FaultsTest : public ServerTest {
     if (connection) throw std::runtime_error("connected against all expectation");
     return connection.error();
   }
+  /// The server's dsn by a host of this machine; empty when it does not listen there.
+  std::string dsn_over_tcp(const std::string& host) {
+    const auto port = plain().text("SELECT current_setting('port')");
+    const auto dsn = with(with(schema_->dsn(), "host", host), "port", port);
+    return PQping(dsn.c_str()) == PQPING_OK ? dsn : std::string{};
+  }
   void kill(const Connection& connection) {
     ASSERT_EQ(plain().text("SELECT pg_terminate_backend(" +
                            std::to_string(connection.backend_pid()) + ", 60000)"),
@@ -113,13 +119,14 @@ TEST_F(FaultsTest, ASlowNameLookUpIsLeftAtTheLimit) {
 }
 
 TEST_F(FaultsTest, AWrongPasswordIsARefusal) {
-  const auto dsn = with(schema_->dsn(), "password", "wrong");
-  if (PQping(dsn.c_str()) != PQPING_OK) GTEST_SKIP() << "the server cannot be reached twice";
-  Config where(dsn);
+  const auto over_tcp = dsn_over_tcp("127.0.0.1");
+  if (over_tcp.empty()) GTEST_SKIP() << "the server listens on sockets only";
+  Config where(with(over_tcp, "password", "wrong"));
   const auto connection = run(Connection::connect(where));
   if (connection) GTEST_SKIP() << "this server asks for no password";
   EXPECT_EQ(connection.error().code, Errc::kRefused) << connection.error().message;
   EXPECT_EQ(connection.error().sqlstate, "28P01");
+  EXPECT_THAT(connection.error().message, Not(HasSubstr("wrong")));
 }
 
 TEST_F(FaultsTest, AnUnknownUserIsARefusal) {
@@ -139,19 +146,13 @@ TEST_F(FaultsTest, ADsnThatIsNoneIsAnInvalidArgument) {
 }
 
 TEST_F(FaultsTest, AHostNameIsLookedUp) {
-  const auto dsn = schema_->dsn();
-  const auto address = plain().text("SELECT host(inet_server_addr())");
-  const auto port = plain().text("SELECT inet_server_port()");
-  const auto listens = plain().text("SELECT current_setting('listen_addresses')");
-  if (address != "127.0.0.1" && listens.find("127.0.0.1") == std::string::npos &&
-      listens.find("localhost") == std::string::npos && listens != "*") {
-    GTEST_SKIP() << "the server listens on sockets only: " << listens;
+  const auto over_tcp = dsn_over_tcp("localhost");
+  if (over_tcp.empty()) GTEST_SKIP() << "the server listens on sockets only";
+  const auto connection = run(Connection::connect(Config(over_tcp)));
+  // Where the server wants a password that the dsn has not, it was reached all the same.
+  if (!connection) {
+    EXPECT_EQ(connection.error().code, Errc::kRefused) << connection.error().message;
   }
-  auto where = with(dsn, "host", "localhost");
-  if (port.empty()) where = with(where, "port", plain().text("SELECT current_setting('port')"));
-  auto connection = run(Connection::connect(Config(where)));
-  ASSERT_TRUE(connection) << connection.error().message;
-  EXPECT_TRUE(run((*connection)->query("SELECT 1")).has_value());
 }
 
 TEST_F(FaultsTest, AKilledBackendFailsEveryCallerAndPoisonsTheConnection) {
