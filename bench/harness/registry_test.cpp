@@ -12,7 +12,7 @@ void nothing(Case&) {}
 
 Registry with(const std::vector<std::string>& names) {
   Registry registry;
-  for (const std::string& name : names) registry.add({name, nothing, {}, false});
+  for (const std::string& name : names) registry.add({name, nothing, {}, Kind::kLoop});
   return registry;
 }
 
@@ -38,7 +38,7 @@ TEST(CaseNames, AreGroupSubjectCaseAndThenParameters) {
 
 TEST(Registry, TellsEveryMistakeAtOnce) {
   Registry registry = with({"g/s/c", "g/s/c", "g/s"});
-  registry.add({"g/s/d", nullptr, {}, false});
+  registry.add({"g/s/d", nullptr, {}, Kind::kLoop});
   registry.reject("a metric was wrong");
   const auto checked = registry.check("g");
   ASSERT_FALSE(checked);

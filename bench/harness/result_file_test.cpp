@@ -92,6 +92,23 @@ TEST(ResultFile, SaysWhatWasRunByWhatAndWhere) {
   EXPECT_TRUE(ours.at("pressure").at("before").contains("load1"));
 }
 
+TEST(ResultFile, ShuffledRepetitionsKeepTheirOwnRecords) {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "r.json";
+  ASSERT_EQ(measure(file, {"--benchmark_enable_random_interleaving=true",
+                           "--benchmark_repetitions=5", "--benchmark_min_time=0.001",
+                           "--benchmark_filter=ok/(loop|real_time|declared)"})
+                .exit_code,
+            0);
+  const auto rows = repetitions(document(file));
+  ASSERT_EQ(rows.size(), 15U);
+  for (const Json& row : rows) {
+    const bool is_real_time = row.at("name") == "probe/ok/real_time/param:7";
+    EXPECT_EQ(row.at("plimsoll").at("resource"), is_real_time ? "io" : "cpu");
+    EXPECT_EQ(row.contains("probe_widgets"), row.at("name") == "probe/ok/declared");
+  }
+}
+
 TEST(ResultFile, TwoSessionsDifferInIdAndShareBuildAndMachine) {
   const TemporaryDirectory directory;
   std::vector<Json> contexts;

@@ -171,6 +171,7 @@ void note_issues(const std::vector<Session>& sessions, Report& report) {
 }  // namespace
 
 int check_main(const CheckOptions& options) {
+  if (auto base = check_base(options); !base) return usage_error("check", base.error().message);
   auto sources = read_sources(options);
   if (!sources) return usage_error("check", sources.error().message);
   auto cases = cases_of(*sources, options);

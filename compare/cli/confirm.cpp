@@ -117,6 +117,13 @@ void measure(const AbSide& base, const fs::path& tree, const std::vector<const S
 
 }  // namespace
 
+Result<void> check_base(const CheckOptions& options) {
+  if (options.base_tree.empty() && options.base_rev.empty()) return {};
+  const auto choice = choose_base(options.base_tree, options.base_rev, "", ".");
+  if (!choice) return fail(choice.error());
+  return {};
+}
+
 Result<Confirmed> confirm(const std::vector<Suspect>& suspects, const CheckOptions& options) {
   Confirmed confirmed;
   const fs::path tree = options.tree.empty() ? own_tree() : fs::path(options.tree);

@@ -24,6 +24,10 @@ struct Confirmed {
   std::vector<std::string> notes;
 };
 
+/// Whether the base that the options name exists. Asked before anything is judged, so that a
+/// mistyped one does not stay hidden until there is a suspect. Errors: kNotFound.
+[[nodiscard]] Result<void> check_base(const CheckOptions& options);
+
 /// Re-measures suspects in fresh interleaved pairs against the base that the options name, else
 /// against the commit of their baseline. What cannot be re-measured is a note and stays a suspect.
 /// Errors: a base that was asked for and does not exist.

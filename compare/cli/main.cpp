@@ -56,10 +56,12 @@ void add_check(CLI::App& app, CheckOptions& options) {
       ->allow_extra_args(false);
   verb->add_option("--tree", options.tree,
                    "The build tree that made NEW (default: the one that this program is in)");
-  verb->add_option("--base-tree", options.base_tree,
-                   "Confirm suspects against the benchmarks of this build tree");
+  CLI::Option* tree =
+      verb->add_option("--base-tree", options.base_tree,
+                       "Confirm suspects against the benchmarks of this build tree");
   verb->add_option("--base-rev", options.base_rev,
-                   "Confirm suspects against this git revision, built when needed");
+                   "Confirm suspects against this git revision, built when needed")
+      ->excludes(tree);
   verb->add_option("--ab", options.ab,
                    "auto: confirm suspects by fresh interleaved pairs; never: leave them suspects")
       ->check(CLI::IsMember({"auto", "never"}))

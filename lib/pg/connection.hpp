@@ -61,8 +61,8 @@ struct Config {
 /// over 65,535 parameters, over 1 GiB in one message, a name that stands for another text.
 class Connection {
  public:
-  /// Connects on the executor of the awaiting coroutine. Host names are looked up in a thread of
-  /// Asio's, so nothing blocks the loop.
+  /// Connects on the executor of the awaiting coroutine. Host names are looked up in a thread
+  /// beside, so nothing blocks the loop.
   ///
   /// Errors: kInvalidArgument (the dsn), kTimeout, kUnavailable (nobody there, unknown host,
   /// starting up), kRefused (password, pg_hba.conf), kNotFound (database), kBusy (too many
