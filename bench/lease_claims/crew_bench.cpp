@@ -26,7 +26,7 @@ namespace {
 int tenants_for(int each) { return each > 1000 ? scaled(1, 3, 12) : scaled(8, 60, 240); }
 
 void run_crew(Case& c, const Duty& duty, Rows rows) {
-  auto stage = Stage::make("crew", rows);
+  auto stage = make_stage("crew", rows);
   if (!stage) return c.fail(stage.error());
   load::SubjectThread thread;
   auto crew = Crew::hire(**stage, duty, thread);

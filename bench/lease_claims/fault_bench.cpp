@@ -50,7 +50,7 @@ void judge(Case& c, Stage& stage, const Crew& crew) {
 }
 
 void run_faults(Case& c, lease::Subject subject, Fate fate) {
-  auto stage = Stage::make("fault", Rows{scaled(8, 60, 60), 120, Rows::Due::kAll});
+  auto stage = make_stage("fault", Rows{scaled(8, 60, 60), 120, Rows::Due::kAll});
   if (!stage) return c.fail(stage.error());
   const std::size_t batch = subject == lease::Subject::kSkipLockedBatch ? 4 : 1;
   // The holders' claims are of 4 rows, whatever the crew's.
