@@ -13,7 +13,7 @@ constexpr std::string_view kRegister = R"sql(
 WITH made AS (
   INSERT INTO vault_keys (version, key_id) SELECT $2::int, $3::bytea
   WHERE NOT EXISTS (SELECT FROM vault_retired_keys WHERE version = $2::int OR key_id = $3::bytea)
-  ON CONFLICT DO NOTHING RETURNING key->version())
+  ON CONFLICT DO NOTHING RETURNING version)
 INSERT INTO vault_audit (actor, action, master_version)
 SELECT $1, 'register key', version FROM made)sql";
 
@@ -27,10 +27,8 @@ RETURNING wraps_granted)sql";
 std::vector<pg::Query> register_queries(const std::string& actor, const MasterKey& key) {
   const std::string version = std::to_string(key.version());
   const std::string id = to_bytea(key.id());
-  // The lock keeps a version that is being retired from being added back at the same moment: the
-  // statement behind it sees what the lock waited for.
   std::vector<pg::Query> queries;
-  queries.push_back({"LOCK TABLE vault_retired_keys IN SHARE ROW EXCLUSIVE MODE", {}, {}});
+  queries.push_back(lock_keys_query());
   queries.push_back({std::string(kRegister), {actor, version, id}, {}});
   queries.push_back(
       {"SELECT key_id = $2::bytea FROM vault_keys WHERE version = $1::int", {version, id}, {}});
@@ -44,6 +42,10 @@ pg::Query grant_query(const MasterKey& key) {
 }
 
 }  // namespace
+
+pg::Query lock_keys_query() {
+  return {"SELECT pg_advisory_xact_lock('vault_keys'::regclass::oid::bigint)", {}, {}};
+}
 
 asio::awaitable<Result<void>> register_key(pg::Connection& connection, std::string actor,
                                            std::shared_ptr<const MasterKey> key) {

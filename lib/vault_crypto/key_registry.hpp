@@ -15,6 +15,11 @@ namespace asio = boost::asio;
 /// Wraps that are granted at once where the database counts them.
 inline constexpr std::uint64_t kGrant = 65536;
 
+/// Registering and retiring take turns, so that a version cannot be added back while it is being
+/// retired: this goes first in the transaction, and the statement behind it sees what it waited
+/// for.
+[[nodiscard]] pg::Query lock_keys_query();
+
 /// Makes a master key's version known to the database; knows it already: nothing happens. A version
 /// is one key for all processes, and a retired one does not come back.
 ///

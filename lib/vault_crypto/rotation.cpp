@@ -110,10 +110,13 @@ pg::Query next_query(std::int64_t after, const RotationOptions& options) {
       "vault_next", kNext,
       {std::to_string(after), std::to_string(options.to), std::to_string(options.batch)});
 }
-pg::Query retire_query(std::int64_t fence, const RotationOptions& options) {
-  return query_of("vault_retire", kRetire,
-                  {std::to_string(fence), std::to_string(options.lease.count()),
-                   std::to_string(options.to), options.actor});
+std::vector<pg::Query> retire_queries(std::int64_t fence, const RotationOptions& options) {
+  std::vector<pg::Query> queries;
+  queries.push_back(lock_keys_query());
+  queries.push_back(query_of("vault_retire", kRetire,
+                             {std::to_string(fence), std::to_string(options.lease.count()),
+                              std::to_string(options.to), options.actor}));
+  return queries;
 }
 pg::Query end_query(std::int64_t fence) {
   return query_of("vault_end", kGiveBack, {std::to_string(fence)});
@@ -132,8 +135,9 @@ asio::awaitable<Result<std::int64_t>> take_lease(pg::Connection& connection, std
 
 }  // namespace
 
-asio::awaitable<Result<Rotation>> Rotation::begin(pg::Connection& connection, KeyRing& ring,
-                                                  RotationOptions options) {
+asio::awaitable<Result<std::unique_ptr<Rotation>>> Rotation::begin(pg::Connection& connection,
+                                                                   KeyRing& ring,
+                                                                   RotationOptions options) {
   auto checked = check_options(options);
   if (!checked) co_return fail(std::move(checked.error()));
   auto key = ring.hold()->find(options.to);
@@ -145,11 +149,12 @@ asio::awaitable<Result<Rotation>> Rotation::begin(pg::Connection& connection, Ke
   if (!session) co_return fail(std::move(session.error()));
   auto fence = co_await take_lease(connection, options.actor, options.lease);
   if (!fence) co_return fail(std::move(fence.error()));
-  Rotation rotation(connection, ring, std::move(options), std::move(*session), *fence);
-  auto ready = co_await register_key(connection, rotation.options_.actor, std::move(key));
-  if (ready) ready = ring.make_current(rotation.options_.to);
+  std::unique_ptr<Rotation> rotation(
+      new Rotation(connection, ring, std::move(options), std::move(*session), *fence));
+  auto ready = co_await register_key(connection, rotation->options_.actor, std::move(key));
+  if (ready) ready = ring.make_current(rotation->options_.to);
   if (!ready) {
-    auto ended = co_await rotation.end();  // The first error is the one that matters.
+    auto ended = co_await rotation->end();  // The first error is the one that matters.
     static_cast<void>(ended);
     co_return fail(std::move(ready.error()));
   }
@@ -259,8 +264,10 @@ asio::awaitable<Result<Sweep>> Rotation::sweep() {
 }
 
 asio::awaitable<Result<std::vector<std::uint32_t>>> Rotation::retire() {
-  auto query = retire_query(fence_, options_);
-  auto rows = co_await connection_->query(std::move(query));
+  auto queries = retire_queries(fence_, options_);
+  auto results = co_await connection_->pipeline(std::move(queries));
+  if (!results.front()) co_return fail(std::move(results.front().error()));
+  auto& rows = results.back();
   if (!rows && rows.error().sqlstate == kForeignKeyViolation) {
     co_return fail(Error{
         Errc::kConflict,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,8 @@ struct Sweep {
 /// is another key in this database), kRefused (no wraps left), and those of the connection.
 class Rotation {
  public:
-  [[nodiscard]] static asio::awaitable<Result<Rotation>> begin(pg::Connection& connection,
-                                                               KeyRing& ring,
-                                                               RotationOptions options);
+  [[nodiscard]] static asio::awaitable<Result<std::unique_ptr<Rotation>>> begin(
+      pg::Connection& connection, KeyRing& ring, RotationOptions options);
 
   /// One batch; false when there is nothing left to do.
   [[nodiscard]] asio::awaitable<Result<bool>> step();
