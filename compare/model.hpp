@@ -82,8 +82,10 @@ struct Facts {
   std::string group;
   std::string size;
   std::string date;
+  std::string executable;  ///< As the process was called; relative to where it ran.
   std::string build_type;
   std::string compiler;
+  std::string flags;
   std::string commit;
   bool dirty = false;
   std::string build_id;       ///< Equal ids mean equal machine code.

@@ -36,6 +36,7 @@ void Case::counter(std::string_view metric, double value) {
   if (!std::isfinite(value))
     return fail(fmt::format("counter '{}' is {}, which is no number", metric, value));
   state_.counters[key] = benchmark::Counter(value);
+  if (record_.kind == Kind::kWork) record_.reported = true;
 }
 
 void Case::allocations(const AllocationScope& scope, std::uint64_t operations) {
@@ -51,9 +52,15 @@ void Case::allocations(const AllocationScope& scope, std::uint64_t operations) {
 
 void Case::invariant(std::string_view invariant_name, std::int64_t value, std::int64_t expected) {
   record_.invariants[std::string(invariant_name)] = {{"value", value}, {"expected", expected}};
+  if (record_.kind == Kind::kWork) record_.reported = true;
   if (value != expected) {
     fail(fmt::format("invariant {} is {}, expected {}", invariant_name, value, expected));
   }
+}
+
+void Case::not_applicable(std::string reason) {
+  record_.reported = true;
+  issue(std::move(reason));
 }
 
 void Case::issue(std::string text) { record_.issues.push_back(std::move(text)); }
@@ -71,11 +78,20 @@ bool Case::failed() const { return compat::has_error(state_); }
 std::uint64_t Case::fixed_operations() const { return settings().operations; }
 
 void cpu_case(std::string name, Body body, CaseOptions options) {
-  Registry::instance().add({std::move(name), std::move(body), options, false});
+  Registry::instance().add({std::move(name), std::move(body), options, Kind::kLoop});
 }
 
 void load_case(std::string name, Body body, CaseOptions options) {
-  Registry::instance().add({std::move(name), std::move(body), options, true});
+  Registry::instance().add({std::move(name), std::move(body), options, Kind::kLoad});
+}
+
+void work_case(std::string name, Body body, Resource resource) {
+  Registry::instance().add({std::move(name), std::move(body), {resource, false}, Kind::kWork});
+}
+
+void take_validity(const load::Validity& validity, Record& record) {
+  record.verdict = load::name(validity.verdict);
+  record.reasons = validity.reasons;
 }
 
 Json to_json(const Record& record) {
@@ -86,6 +102,7 @@ Json to_json(const Record& record) {
   if (!record.ledger.is_null()) row["ledger"] = record.ledger;
   if (!record.histograms.is_null()) row["histograms"] = record.histograms;
   if (!record.resources.is_null()) row["resources"] = record.resources;
+  if (!record.run.is_null()) row["run"] = record.run;
   row["issues"] = record.issues;
   return row;
 }

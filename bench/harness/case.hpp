@@ -12,8 +12,9 @@
 #include "lib/core/result.hpp"
 
 namespace plimsoll::load {
+class Histogram;
 struct Report;
-}
+}  // namespace plimsoll::load
 
 namespace plimsoll::bench {
 
@@ -77,6 +78,16 @@ class Case {
   /// server that crashed or a ledger that does not balance fails the case.
   void report(const load::Report& report);
 
+  /// Percentiles, mean and maximum as `<clock>_us_p50` and so on; `clock` is latency, response or
+  /// lag. A percentile with fewer than 20/(1-q) samples is left out, and an issue says so. `report`
+  /// does it for a load run; a case with Google Benchmark's loop may do it for a histogram of its
+  /// own.
+  void latencies(std::string_view clock, const load::Histogram& histogram);
+
+  /// A work case has nothing to count here, e.g. on a server that is not ours; the reason becomes
+  /// an issue and the case is not failed.
+  void not_applicable(std::string reason);
+
   /// Something that a reader of the row should know; it judges nothing.
   void issue(std::string text);
 
@@ -90,6 +101,8 @@ class Case {
   [[nodiscard]] std::uint64_t fixed_operations() const;
 
  private:
+  void resources(const load::Report& report);
+
   const std::string& name_;
   benchmark::State& state_;
   Record& record_;
@@ -104,6 +117,10 @@ void cpu_case(std::string name, Body body, CaseOptions options = {});
 
 /// Registers a case whose body runs the load runner once and calls `report`.
 void load_case(std::string name, Body body, CaseOptions options = {Resource::kDb, true});
+
+/// Registers a case whose body runs once and counts work: counters and invariants of a fixed number
+/// of operations, such as the WAL pass (wal.hpp). Its time is never judged.
+void work_case(std::string name, Body body, Resource resource = Resource::kDb);
 
 /// Each bench binary defines this once: it registers every case of the group. Called after flags
 /// are read, so that `scaled` works.

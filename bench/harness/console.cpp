@@ -15,7 +15,7 @@ namespace plimsoll::bench {
 namespace {
 
 constexpr int kWidth = 100;
-constexpr int kNameWidth = 38;
+constexpr int kNameWidth = 32;
 constexpr const char* kRed = "31";
 constexpr const char* kGreen = "32";
 constexpr const char* kYellow = "33";
@@ -80,7 +80,8 @@ std::string percentile(std::span<const Row> rows, const char* counter) {
   return micros ? ns(*micros * 1000) : std::string();
 }
 
-/// "allocations 0, statements 3": every work counter, without "_per_op".
+/// "allocations 0, statements 3": every work counter, without "_per_op"; of a load case also what
+/// the harness itself cost.
 std::string work_of(std::span<const Row> rows) {
   std::vector<std::string> parts;
   for (const auto& [key, value] : rows.front().counters) {
@@ -89,6 +90,10 @@ std::string work_of(std::span<const Row> rows) {
     std::string label = key.ends_with("_per_op") ? key.substr(0, key.size() - 7) : key;
     std::replace(label.begin(), label.end(), '_', ' ');
     parts.push_back(fmt::format("{} {:.6g}", label, median_of(rows, key).value_or(value)));
+  }
+  if (const auto cost = median_of(rows, "harness_ns_per_op")) {
+    parts.push_back(fmt::format("harness {} ({:.1f} % of the CPU)", ns(*cost),
+                                median_of(rows, "harness_share").value_or(0) * 100));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -141,9 +146,10 @@ Verdict verdict_of(std::span<const Row> rows) {
   Verdict doubtful{"", kYellow};
   for (const Row& row : rows) {
     if (row.error) add_once(failed.reasons, *row.error);
-    if (row.record.verdict == "VALID") continue;
-    if (doubtful.word.empty()) doubtful.word = row.record.verdict;
-    for (const std::string& reason : row.record.reasons) add_once(doubtful.reasons, reason);
+    // One repetition speaks for the case: the others say the same with other figures.
+    if (row.record.verdict == "VALID" || !doubtful.word.empty()) continue;
+    doubtful.word = row.record.verdict;
+    doubtful.reasons = row.record.reasons;
   }
   if (!failed.reasons.empty()) return failed;
   return doubtful.word.empty() ? Verdict{"ok", kGreen} : doubtful;

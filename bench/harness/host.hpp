@@ -1,76 +1,54 @@
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "lib/core/clock.hpp"
+#include "lib/load/host.hpp"
+#include "lib/load/validity.hpp"
 
 namespace plimsoll::bench {
 
-/// CPU seconds of the whole host since boot, and of ourselves, at one moment.
-struct HostCpu {
+/// CPU time of the whole machine, and of what counts as ours in it, at one moment.
+struct HostMoment {
   TimePoint at{};
-  double busy = 0;    ///< Used by anybody's processes and the kernel for them, in seconds.
-  double stolen = 0;  ///< Taken by the hypervisor, in seconds.
-  double own = 0;     ///< This process, its ended children and the servers it was told of.
+  load::CpuTimes machine{};
+  double ours = 0;  ///< Seconds: our process tree, the servers' and the kernel's own threads.
 };
 
-/// Reads /proc/stat and the process' own figures. About 50 us, and more for each server's process.
-[[nodiscard]] HostCpu read_host_cpu(const std::vector<int>& server_pids = {});
+/// Some hundred µs and more for each process of ours and thread of the kernel. nullopt where
+/// /proc/stat cannot be read: then nothing is ever held against a run.
+[[nodiscard]] std::optional<HostMoment> read_host(const std::vector<int>& server_pids);
 
-/// What a row says when somebody else used the host while it ran.
-struct Contention {
-  double foreign_cores =
-      0;  ///< Cores kept busy by others, at least: the clock's grain is subtracted.
-  double stolen_share = 0;  ///< Of all CPU time, at least.
-};
+/// What others did between two moments. What the kernel's ticks cannot resolve is given to us.
+[[nodiscard]] load::HostUse use_between(const HostMoment& begin, const HostMoment& end);
 
-/// The share of the host's CPU time that the hypervisor took between two moments; a HostCpu{}
-/// stands for the boot.
-[[nodiscard]] double stolen_share(const HostCpu& begin, const HostCpu& end, long cores);
-
-/// Between two moments. /proc/stat counts in ticks of 10 ms, so the figures are lower bounds: what
-/// they show was there.
-[[nodiscard]] Contention contention_between(const HostCpu& begin, const HostCpu& end, long cores);
-
-/// Why numbers taken under this contention may not be believed; nullopt when they may (at most 5 %
-/// of a core used by others, at most 2 % stolen).
-[[nodiscard]] std::optional<std::string> contention_reason(const Contention& contention);
-
-/// Watches the host over a session. A verdict needs some 1.5 s, more than a short repetition lasts;
-/// each is therefore judged with what came just before it.
+/// Watches the host over a session, for the cases that have no load runner to do it. A verdict
+/// needs some 1.5 s, more than a short repetition lasts; each repetition is therefore judged with
+/// what came just before it.
 ///
 /// Thread safety: none.
 class HostWatch {
  public:
-  /// CPU of this process and of its children counts as ours from now on.
+  /// The process tree under `pid` counts as ours from now on.
   void add_server(int pid);
 
-  /// Call between measurements. Returns why the time since the last sample that is at least 1.5 s
-  /// old (or the first) is not to be believed.
-  [[nodiscard]] std::optional<std::string> sample();
+  /// Call between measurements: VALID, or HOST_CONTENDED with the reason, for the time since the
+  /// youngest sample that is at least 1.5 s old (or the first). Looks again only when the last look
+  /// is 100 ms old.
+  [[nodiscard]] load::Validity sample();
 
   /// Over everything since the first sample.
-  [[nodiscard]] Contention overall() const;
+  [[nodiscard]] load::HostUse overall() const;
 
  private:
   std::vector<int> server_pids_;
-  std::optional<HostCpu> first_;
-  std::deque<HostCpu> recent_;
+  std::optional<HostMoment> first_;
+  std::deque<HostMoment> recent_;
+  load::Validity last_;
 };
 
 [[nodiscard]] HostWatch& host_watch();
-
-/// Pressure figures of the host; what the kernel does not offer is absent.
-struct Pressure {
-  std::optional<double>
-      cpu_some_avg10;  ///< Percent of the last 10 s in which some task waited for a CPU.
-  std::optional<double> io_some_avg10;
-  std::optional<double> load1;
-};
-[[nodiscard]] Pressure read_pressure();
 
 }  // namespace plimsoll::bench

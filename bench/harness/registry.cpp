@@ -59,16 +59,16 @@ bool is_parameter(std::string_view text) {
          is_word(text.substr(colon + 1));
 }
 
-/// The loop of a load case is here, so that Google Benchmark sees exactly one iteration whatever
-/// the body does.
+/// The loop of a case that runs once is here, so that Google Benchmark sees exactly one iteration
+/// whatever the body does.
 void execute(const RegisteredCase& registered, Case& running) {
-  if (!registered.is_load) return registered.body(running);
+  if (registered.kind == Kind::kLoop) return registered.body(running);
   for (auto _ : running.state()) registered.body(running);
 }
 
 void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
   Record& record = Registry::instance().new_record(registered.name);
-  record.is_load = registered.is_load;
+  record.kind = registered.kind;
   record.resource = registered.options.resource;
   record.gate = registered.options.gate;
   Case running(registered.name, state, record);
@@ -77,7 +77,10 @@ void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
     return running.fail("not run: a signal ended the session");
   }
   progress().begin_case(registered.name);
-  (void)host_watch().sample();
+  // Smoke measures nothing that a neighbour could spoil, and a load case carries the load runner's
+  // own verdict.
+  const bool watched = size() != Size::kSmoke && record.kind == Kind::kLoop;
+  if (watched) (void)host_watch().sample();
   try {
     execute(registered, running);
   } catch (const std::exception& error) {
@@ -85,18 +88,16 @@ void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
   } catch (...) {
     running.fail("the body threw something that is not a std::exception");
   }
-  // A load case carries the load runner's own verdict.
-  if (const auto contended = host_watch().sample(); contended && !record.is_load) {
-    record.verdict = "HOST_CONTENDED";
-    record.reasons.push_back(*contended);
-  }
+  if (watched) take_validity(host_watch().sample(), record);
   // Google Benchmark aborts the process over a body that returns early; one bad case must not take
   // the others along.
   if (!running.failed() && state.iterations() < state.max_iterations) {
     running.fail("the body returned before its loop had ended");
   }
-  if (!running.failed() && record.is_load && !record.reported) {
-    running.fail("the body ended without report(): nothing was measured");
+  if (!running.failed() && record.kind != Kind::kLoop && !record.reported) {
+    running.fail(record.kind == Kind::kLoad
+                     ? "the body ended without report(): nothing was measured"
+                     : "the body ended without a counter or an invariant: nothing was counted");
   }
 }
 
@@ -196,7 +197,11 @@ void register_with_google(const std::vector<const RegisteredCase*>& selected,
     auto* benchmark = benchmark::RegisterBenchmark(
         each->name.c_str(), [each](benchmark::State& state) { run_guarded(*each, state); });
     benchmark->Unit(benchmark::kNanosecond)->ReportAggregatesOnly(false);
-    if (each->is_load) {
+    if (each->kind == Kind::kWork) {
+      benchmark->Iterations(1)->UseRealTime()->Repetitions(1);
+      continue;
+    }
+    if (each->kind == Kind::kLoad) {
       // One load run is a sample by itself; its repetitions are sessions, unless the user asks for
       // more here.
       benchmark->Iterations(1)->UseManualTime()->Repetitions(settings.repetitions.value_or(1));

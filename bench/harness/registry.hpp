@@ -16,7 +16,7 @@ struct RegisteredCase {
   std::string name;
   Body body;
   CaseOptions options;
-  bool is_load = false;
+  Kind kind = Kind::kLoop;
 };
 
 /// Every case of the binary, and what their executions left behind.

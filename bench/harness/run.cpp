@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "bench/harness/infra.hpp"
 #include "bench/harness/interrupt.hpp"
 #include "bench/harness/progress.hpp"
 #include "bench/harness/registry.hpp"
@@ -75,6 +76,8 @@ int measure(const std::vector<const RegisteredCase*>& selected, std::string_view
       return refuse(group, fmt::format("--benchmark_out: {}", begun.error().message), kUsage);
     }
   }
+  // What cannot be had is said by each case that asks for it; the others run.
+  if (postgres_is_needed()) (void)postgres();
   register_with_google(selected, settings);
   handle_interrupts();
   progress().start(selected.size(), ::isatty(STDERR_FILENO) == 1);

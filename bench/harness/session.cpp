@@ -31,12 +31,16 @@ Json google_context(const benchmark::BenchmarkReporter::Context& context) {
   return {{"date", utc_timestamp()}, {"num_cpus", context.cpu_info.num_cpus}};
 }
 
-Json to_json(const Pressure& pressure, double steal) {
+/// What the kernel does not offer is absent. `steal` is the share of all CPU time that the
+/// hypervisor took between two moments.
+Json pressure_now(const std::optional<HostMoment>& begin, const std::optional<HostMoment>& end) {
   Json json = Json::object();
-  if (pressure.cpu_some_avg10) json["cpu_some_avg10"] = *pressure.cpu_some_avg10;
-  if (pressure.io_some_avg10) json["io_some_avg10"] = *pressure.io_some_avg10;
-  json["steal"] = steal;
-  if (pressure.load1) json["load1"] = *pressure.load1;
+  if (const auto pressure = load::read_pressure()) {
+    json["cpu_some_avg10"] = pressure->cpu_some_avg10;
+    json["io_some_avg10"] = pressure->io_some_avg10;
+    json["load1"] = pressure->load1;
+  }
+  if (begin && end) json["steal"] = use_between(*begin, *end).steal_share;
   return json;
 }
 
@@ -53,8 +57,10 @@ Session::Session(std::string group, const Settings& settings)
       id_(random_id()),
       build_(read_build_info()),
       machine_(read_machine_info()),
-      before_(read_pressure()),
-      cpu_before_(read_host_cpu()) {}
+      host_before_(read_host({})) {
+  // The monotonic clock begins at boot, as the kernel's counts do.
+  pressure_before_ = pressure_now(HostMoment{}, host_before_);
+}
 
 std::string Session::machine_class() const {
   return bench::machine_class(machine_, build_, used_infra().postgres_major);
@@ -62,26 +68,20 @@ std::string Session::machine_class() const {
 
 Json Session::context(const benchmark::BenchmarkReporter::Context& google, bool complete) const {
   Json context = google_context(google);
-  const HostCpu boot{};
-  const HostCpu now = read_host_cpu();
-  const Contention overall = host_watch().overall();
-  Json after = to_json(read_pressure(), stolen_share(cpu_before_, now, machine_.cores));
-  after["foreign_cores"] = overall.foreign_cores;
-  context["plimsoll"] = {
-      {"schema", 1},
-      {"group", group_},
-      {"size", name(settings_.size)},
-      {"seed", settings_.seed},
-      {"operations", settings_.operations},
-      {"session", id_},
-      {"complete", complete},
-      {"build", bench::to_json(build_)},
-      {"machine", bench::to_json(machine_, machine_class())},
-      {"infra", used_infra().servers},
-      {"pressure",
-       {{"before", to_json(before_, stolen_share(boot, cpu_before_, machine_.cores))},
-        {"after", std::move(after)}}},
-      {"metrics", metrics().to_json()}};
+  Json after = pressure_now(host_before_, read_host({}));
+  after["foreign_cores"] = host_watch().overall().foreign_cores;
+  context["plimsoll"] = {{"schema", 1},
+                         {"group", group_},
+                         {"size", name(settings_.size)},
+                         {"seed", settings_.seed},
+                         {"operations", settings_.operations},
+                         {"session", id_},
+                         {"complete", complete},
+                         {"build", bench::to_json(build_)},
+                         {"machine", bench::to_json(machine_, machine_class())},
+                         {"infra", used_infra().servers},
+                         {"pressure", {{"before", pressure_before_}, {"after", std::move(after)}}},
+                         {"metrics", metrics().to_json()}};
   return context;
 }
 

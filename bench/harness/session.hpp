@@ -36,8 +36,8 @@ class Session {
   std::string id_;
   BuildInfo build_;
   MachineInfo machine_;
-  Pressure before_;
-  HostCpu cpu_before_;
+  Json pressure_before_;
+  std::optional<HostMoment> host_before_;
 };
 
 }  // namespace plimsoll::bench

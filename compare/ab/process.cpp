@@ -176,6 +176,9 @@ Result<ProcessEnd> run_process(const ProcessSpec& spec, const HeldSignals& signa
   if (pipe2(ends, O_CLOEXEC) != 0) return fail(Errc::kInternal, system_reason("pipe"));
   const Descriptor report(ends[0]);
 
+  sigset_t mask = signals.mask_before();
+  for (const int signal : kHeld)
+    sigdelset(&mask, signal);  // Whoever holds them, the child must hear them.
   const Launch launch{pointers(spec.argv),
                       pointers(spec.environment),
                       spec.directory.empty() ? nullptr : spec.directory.c_str(),
@@ -184,7 +187,7 @@ Result<ProcessEnd> run_process(const ProcessSpec& spec, const HeldSignals& signa
                       one_file ? output.get() : own_errors.get(),
                       ends[1],
                       getpid(),
-                      signals.mask_before()};
+                      mask};
   const pid_t pid = fork();
   if (pid == 0) become(launch);
   close(ends[1]);

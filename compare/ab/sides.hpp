@@ -30,6 +30,9 @@ struct AbSide {
 [[nodiscard]] Result<AbSide> parse_side(const std::string& text,
                                         const std::filesystem::path& repository);
 
+/// The groups whose binaries lie in a build tree, sorted; bench_canary is none.
+[[nodiscard]] std::vector<std::string> groups_in_tree(const std::filesystem::path& tree);
+
 /// What a check has to re-run its suspects against.
 struct BaseChoice {
   std::optional<AbSide> side;

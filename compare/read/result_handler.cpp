@@ -205,6 +205,13 @@ std::string clean_reason(std::string reason) {
   return reason;
 }
 
+/// Whether the text ends where the parser failed: at its very end, or in a word that reaches to it,
+/// such as half of a NaN.
+bool is_cut_short(std::string_view text, std::size_t offset) {
+  return offset >= text.size() ||
+         text.substr(offset).find_first_of(" \t\r\n,:\"[]{}") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string position_in(std::string_view text, std::size_t offset) {
@@ -227,8 +234,7 @@ Result<RawFile> walk_result(const std::string& text, Keep keep,
   }
   if (parsed) return std::move(handler.file);
   if (!handler.offset) return fail(Errc::kInvalidArgument, clean_reason(handler.reason));
-  if (*handler.offset + 1 >= text.size() &&
-      handler.reason.find("end of input") != std::string::npos) {
+  if (is_cut_short(text, *handler.offset)) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("{}: the file ends in the middle; was its run interrupted, or its copy "
                             "cut short?",

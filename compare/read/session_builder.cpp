@@ -47,6 +47,7 @@ Result<Enum> word(const json& entry, const char* key, const std::string& metric,
 Facts read_facts(const json& context) {
   Facts facts;
   facts.date = text_at(context, "date");
+  facts.executable = text_at(context, "executable");
   const json& ours = at(context, "plimsoll");
   facts.ours = ours.is_object();
   if (!facts.ours) return facts;
@@ -56,6 +57,7 @@ Facts read_facts(const json& context) {
   facts.seed = text_at(ours, "seed");
   facts.build_type = text_at(build, "type");
   facts.compiler = text_at(build, "compiler");
+  facts.flags = text_at(build, "flags");
   facts.commit = text_at(build, "commit");
   facts.dirty = at(build, "dirty").is_boolean() && at(build, "dirty").get<bool>();
   facts.build_id = text_at(build, "build_id");

@@ -133,7 +133,7 @@ TEST_P(EverySubject, WorkersAtOnceNeverShareAScheduleNorLoseOne) {
   for (int number = 0; number < 6; ++number) {
     workers.emplace_back([this, &claimer, limit, number] {
       Worker worker(dsn_);
-      const auto notes = another();
+      Plain notes(dsn_);
       for (int idle = 0; idle < 20;) {
         const auto leases = worker.run(claimer.claim(worker.connection(), request("acme", limit)));
         if (!leases || leases->empty()) {
@@ -143,8 +143,8 @@ TEST_P(EverySubject, WorkersAtOnceNeverShareAScheduleNorLoseOne) {
         idle = 0;
         EXPECT_LE(leases->size(), limit);
         for (const Lease& lease : *leases) {
-          notes->rows(fmt::format("INSERT INTO seen VALUES ({}, {}, {})", number, lease.schedule,
-                                  lease.fence));
+          notes.rows(fmt::format("INSERT INTO seen VALUES ({}, {}, {})", number, lease.schedule,
+                                 lease.fence));
           const auto fired = worker.run(claimer.fire(worker.connection(), lease));
           EXPECT_TRUE(fired && fired->recorded);
         }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -73,6 +74,36 @@ Result<Written> split(std::vector<Lease> leases, const pg::Rows& rows) {
     (holds(*keys, lease) ? written.done : written.lost).push_back(std::move(lease));
   }
   return written;
+}
+
+/// By the answer to fire_all: who moved a schedule and who recorded a fire.
+Result<FiredBatch> sort_out(std::vector<Lease> leases, const pg::Rows& rows) {
+  std::vector<Key> moved;
+  std::vector<Key> recorded;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Result<std::int64_t> schedule = rows.integer(row, 1);
+    if (!schedule) return fail(Errc::kProtocol, "fire_all: " + schedule.error().message);
+    (rows.text(row, 2) == "t" ? recorded : moved).emplace_back(rows.text(row, 0), *schedule);
+  }
+  std::sort(moved.begin(), moved.end());
+  std::sort(recorded.begin(), recorded.end());
+  FiredBatch batch;
+  for (Lease& lease : leases) {
+    auto& list = holds(recorded, lease) ? batch.recorded
+                 : holds(moved, lease)  ? batch.duplicate
+                                        : batch.lost;
+    list.push_back(std::move(lease));
+  }
+  return batch;
+}
+
+/// Of the lost, those that `earlier` names were recorded by an earlier call.
+Result<FiredBatch> with_earlier(FiredBatch batch, const pg::Rows& earlier) {
+  Result<Written> told = split(std::move(batch.lost), earlier);
+  if (!told) return fail(told.error());
+  std::move(told->done.begin(), told->done.end(), std::back_inserter(batch.recorded));
+  batch.lost = std::move(told->lost);
+  return batch;
 }
 
 }  // namespace
@@ -212,31 +243,12 @@ asio::awaitable<Result<FiredBatch>> Claimer::fire_all(pg::Connection& connection
   Result<pg::Rows> rows =
       co_await connection.query(query_of(statements_.fire_all, batch_params(leases)));
   if (!rows) co_return fail(rows.error());
-  const Result<std::vector<Key>> advanced = keys_of(*rows);
-  if (!advanced) co_return fail(advanced.error());
-  std::vector<Key> inserted;
-  for (std::size_t row = 0; row < rows->size(); ++row) {
-    if (rows->text(row, 2) != "t") continue;
-    const Result<std::int64_t> schedule = rows->integer(row, 1);
-    if (schedule) inserted.emplace_back(rows->text(row, 0), *schedule);
-  }
-  std::sort(inserted.begin(), inserted.end());
-  FiredBatch batch;
-  for (Lease& lease : leases) {
-    auto& list = holds(inserted, lease)    ? batch.recorded
-                 : holds(*advanced, lease) ? batch.duplicate
-                                           : batch.lost;
-    list.push_back(std::move(lease));
-  }
-  if (batch.lost.empty()) co_return batch;
+  Result<FiredBatch> batch = sort_out(std::move(leases), *rows);
+  if (!batch || batch->lost.empty()) co_return batch;
   Result<pg::Rows> before =
-      co_await connection.query(query_of(statements_.explain_all, batch_params(batch.lost)));
+      co_await connection.query(query_of(statements_.explain_all, batch_params(batch->lost)));
   if (!before) co_return fail(before.error());
-  Result<Written> told = split(std::move(batch.lost), *before);
-  if (!told) co_return fail(told.error());
-  std::move(told->done.begin(), told->done.end(), std::back_inserter(batch.recorded));
-  batch.lost = std::move(told->lost);
-  co_return batch;
+  co_return with_earlier(std::move(*batch), *before);
 }
 
 asio::awaitable<Result<std::vector<Due>>> Claimer::due(pg::Connection& connection,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -100,25 +101,17 @@ class LeaseTest : public ::testing::Test {
     static int number = 0;
     const auto server = fixtures::Infra::instance().postgres();
     ASSERT_TRUE(server) << server.error().message;
-    dsn_ = server->dsn;
-    may_disturb_ = server->may_disturb;
-    schema_ = fmt::format("{}_lease_{}", fixtures::Infra::instance().run_name(), ++number);
+    auto schema = fixtures::Schema::create(*server, fmt::format("lease_{}", ++number));
+    ASSERT_TRUE(schema) << schema.error().message;
+    owned_schema_.emplace(std::move(*schema));
+    schema_ = owned_schema_->name();
+    dsn_ = owned_schema_->dsn();
     sql_ = std::make_unique<Plain>(dsn_);
-    sql_->rows(fmt::format("CREATE SCHEMA \"{}\"; SET search_path = \"{}\"", schema_, schema_));
     sql_->rows(*ddl(schema_));
-  }
-  void TearDown() override {
-    if (sql_) sql_->rows(fmt::format("DROP SCHEMA \"{}\" CASCADE", schema_));
   }
 
   Plain& sql() { return *sql_; }
   std::int64_t count(const std::string& query) { return sql_->number(query); }
-  /// A second plain connection that sees the test's tables.
-  std::unique_ptr<Plain> another() const {
-    auto plain = std::make_unique<Plain>(dsn_);
-    plain->rows(fmt::format("SET search_path = \"{}\"", schema_));
-    return plain;
-  }
   Claimer claimer(Subject subject = Subject::kSkipLockedBatch) const {
     return *Claimer::make(subject, schema_);
   }
@@ -131,11 +124,11 @@ class LeaseTest : public ::testing::Test {
                     tenant, period, schedules));
   }
 
-  std::string dsn_;
+  std::string dsn_;  // Its search path is the test's schema.
   std::string schema_;
-  bool may_disturb_ = false;
 
  private:
+  std::optional<fixtures::Schema> owned_schema_;
   std::unique_ptr<Plain> sql_;
 };
 

@@ -72,6 +72,9 @@ class ClosedLoop final : public Loop {
 
   [[nodiscard]] bool backlog_locked(TimePoint) const override { return false; }
 
+  // Callers rest never: if nothing ends, something is wrong.
+  [[nodiscard]] bool resting_locked(TimePoint) const override { return false; }
+
   void abandon_locked() override {
     stopped_ = true;
     for (; started_ < options_.fixed_operations; ++started_) tally_.skip(tally_.plan(Clock::now()));

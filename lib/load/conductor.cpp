@@ -34,7 +34,8 @@ Conductor::Conductor(const Options& options, Loop& loop, Sampler* sampler)
     : options_(options),
       loop_(loop),
       sampler_(sampler),
-      interval_(std::clamp<Nanoseconds>(options.warmup_floor / SteadyState::kIntervals, 5ms, 1s)) {}
+      interval_(std::clamp<Nanoseconds>(options.warmup_floor / SteadyState::kIntervals, 10ms, 1s)) {
+}
 
 void Conductor::conduct() {
   const PreciseSleep precise;
@@ -88,7 +89,7 @@ bool Conductor::hopeless(TimePoint now) {
     return stage_ == Stage::kDrain && now >= window_end_ + options_.drain_limit;
   }
   const auto progress = loop_.progress(now);
-  if (progress.ended != ended_seen_ || progress.idle) {
+  if (progress.ended != ended_seen_ || progress.resting) {
     ended_seen_ = progress.ended;
     progress_at_ = now;
   }

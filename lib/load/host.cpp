@@ -79,13 +79,17 @@ HostUse host_use(const HostInterval& interval) noexcept {
   use.seconds = interval.seconds;
   const double capacity = interval.cores * interval.seconds;
   if (capacity <= 0) return use;
-  // What is not idle was used. The fields for user and system time would say it less well: a tick
-  // goes to whichever task it happens to hit, while idle and steal are kept to the nanosecond.
-  const double idle = interval.after.idle - interval.before.idle;
   const double steal = interval.after.steal - interval.before.steal;
-  // Idle, storage wait and steal are each cut to whole ticks.
-  const double unresolved = 3 * interval.tick;
-  const double foreign = capacity - idle - steal - interval.ours - unresolved;
+  double foreign = 0;
+  if (interval.others) {
+    foreign = *interval.others - 2 * interval.tick;  // User and system time are cut to whole ticks.
+  } else {
+    // What is not idle was used. The fields for user and system time would say it less well: a tick
+    // goes to whichever task it happens to hit, while idle and steal are kept to the nanosecond.
+    const double idle = interval.after.idle - interval.before.idle;
+    // Idle, storage wait and steal are each cut to whole ticks.
+    foreign = capacity - idle - steal - interval.ours - 3 * interval.tick;
+  }
   use.foreign_cores = std::max(0.0, foreign / interval.seconds);
   use.steal_share = std::clamp((steal - interval.tick) / capacity, 0.0, 1.0);
   return use;

@@ -53,6 +53,9 @@ struct HostInterval {
   CpuTimes after;
   double seconds = 0;
   double cores = 1;
+  /// CPU seconds of all other processes, where they can all be seen; else it is inferred from what
+  /// was neither idle nor `ours`, which charges others with the interrupts of idle cores too.
+  std::optional<double> others{};
   double ours = 0;  ///< CPU seconds of our trees and of the kernel's threads.
   double tick = 0;  ///< The kernel's unit, in seconds.
 };

@@ -40,7 +40,7 @@ TimePoint Loop::open_window(std::optional<TimePoint> begin, std::optional<Nanose
 
 Loop::Progress Loop::progress(TimePoint now) {
   const std::lock_guard lock(mutex_);
-  return {tally_.ended(), backlog_locked(now), idle_locked()};
+  return {tally_.ended(), backlog_locked(now), resting_locked(now)};
 }
 
 void Loop::wait_until(TimePoint deadline) {

@@ -49,7 +49,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   struct Progress {
     std::uint64_t ended;
     bool backlog;  ///< Operations are due that could not start.
-    bool idle;     ///< Nothing is open or handed over.
+    bool resting;  ///< Nothing is open, and the plan owes nothing yet.
   };
   [[nodiscard]] Progress progress(TimePoint now);
 
@@ -69,6 +69,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   [[nodiscard]] virtual bool exhausted_locked() const = 0;
   [[nodiscard]] virtual bool backlog_locked(TimePoint now) const = 0;
   [[nodiscard]] virtual bool idle_locked() const { return tally_.open() == 0; }
+  [[nodiscard]] virtual bool resting_locked(TimePoint now) const = 0;
   /// What was promised and will never start now is counted as skipped.
   virtual void abandon_locked() = 0;
   void notify_locked();

@@ -180,6 +180,10 @@ class OpenLoop final : public Loop {
     return tally_.open() + handed_window_ + handed_warmup_ == 0;
   }
 
+  [[nodiscard]] bool resting_locked(TimePoint now) const override {
+    return idle_locked() && plan_ && plan_->peek() > now;
+  }
+
   void abandon_locked() override {
     while (!plan_ended_locked() &&
            (plan_->peek() <= Clock::now() || options_.fixed_operations > 0)) {

@@ -26,6 +26,8 @@ enum Field : std::size_t {
   kFields = 22,
 };
 
+constexpr int kThreadDaemon = 2;  // The parent of all kernel threads.
+
 std::vector<int> numbers_in(const std::string& directory) {
   std::vector<int> numbers;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
@@ -47,6 +49,27 @@ std::optional<double> open_files(int pid) {
   }
   if (info.st_size > 0) return static_cast<double>(info.st_size);
   return static_cast<double>(numbers_in(directory).size());
+}
+
+std::optional<ProcessStat> read_coarse(int pid) {
+  const auto line = read_proc(fmt::format("/proc/{}/stat", pid));
+  return line ? parse_process_stat(*line) : std::nullopt;
+}
+
+/// With one thread, the scheduler's own sum is the process's: nanoseconds instead of ticks, which
+/// over a hundred backends would err by more than what is to be seen.
+void refine(ProcessStat& process) {
+  if (process.threads != 1) return;
+  const auto schedstat = read_proc(fmt::format("/proc/{}/schedstat", process.pid));
+  if (!schedstat) return;
+  const auto fields = split_fields(*schedstat);
+  const auto run = fields.empty() ? std::nullopt : parse_number(fields[0]);
+  if (run && *run > 0) process.cpu_seconds = static_cast<double>(*run) * 1e-9;
+}
+
+bool sees_kernel_threads() {
+  const auto line = read_proc(fmt::format("/proc/{}/stat", kThreadDaemon));
+  return line && line->find("(kthreadd)") != std::string::npos;
 }
 
 /// Every process of the trees once, in no order. A child that ends meanwhile is left out.
@@ -95,17 +118,8 @@ std::optional<ProcessStat> parse_process_stat(std::string_view line) {
 }
 
 std::optional<ProcessStat> read_process_stat(int pid) {
-  const auto line = read_proc(fmt::format("/proc/{}/stat", pid));
-  if (!line) return std::nullopt;
-  auto process = parse_process_stat(*line);
-  if (!process || process->threads != 1) return process;
-  // With one thread, the scheduler's own sum is the process's: nanoseconds instead of ticks, which
-  // over a hundred backends would err by more than what is to be seen.
-  const auto schedstat = read_proc(fmt::format("/proc/{}/schedstat", pid));
-  if (!schedstat) return process;
-  const auto fields = split_fields(*schedstat);
-  const auto run = fields.empty() ? std::nullopt : parse_number(fields[0]);
-  if (run && *run > 0) process->cpu_seconds = static_cast<double>(*run) * 1e-9;
+  auto process = read_coarse(pid);
+  if (process) refine(*process);
   return process;
 }
 
@@ -123,13 +137,33 @@ std::vector<int> children_of(int pid) {
 }
 
 double kernel_threads_cpu() {
-  constexpr int kThreadDaemon = 2;
-  const auto line = read_proc(fmt::format("/proc/{}/stat", kThreadDaemon));
-  if (!line || line->find("(kthreadd)") == std::string::npos) return 0;
+  if (!sees_kernel_threads()) return 0;
   return cpu_of(collect({kThreadDaemon}, true));
 }
 
 double trees_cpu(const std::vector<int>& roots) { return cpu_of(collect(roots, true)); }
+
+std::optional<double> others_cpu(const std::vector<int>& roots) {
+  if (!sees_kernel_threads()) return std::nullopt;
+  std::map<int, ProcessStat> all;
+  for (const int pid : numbers_in("/proc")) {
+    if (const auto process = read_coarse(pid)) all.emplace(pid, *process);
+  }
+  std::set<int> known(roots.begin(), roots.end());
+  known.insert(kThreadDaemon);
+  double seconds = 0;
+  for (auto& [pid, process] : all) {
+    int ancestor = pid;
+    while (ancestor > 0 && !known.contains(ancestor)) {
+      const auto found = all.find(ancestor);
+      ancestor = found == all.end() ? 0 : found->second.parent;
+    }
+    if (ancestor > 0) continue;
+    refine(process);
+    seconds += process.cpu_seconds + process.reaped_seconds;
+  }
+  return seconds;
+}
 
 Result<ProcessTree> ProcessTree::open(int pid, Scope scope) {
   const auto process = pid > 0 ? read_process_stat(pid) : std::nullopt;

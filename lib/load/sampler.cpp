@@ -77,8 +77,21 @@ struct Probe {
 struct HostMark {
   TimePoint when;
   CpuTimes times;
-  double ours = 0;
+  std::optional<double> others;
+  double ours = 0;  // Only where the others cannot be seen.
 };
+
+HostInterval between(const HostMark& before, const HostMark& after) {
+  HostInterval interval;
+  interval.before = before.times;
+  interval.after = after.times;
+  interval.seconds = Seconds(after.when - before.when).count();
+  interval.cores = static_cast<double>(std::thread::hardware_concurrency());
+  if (before.others && after.others) interval.others = *after.others - *before.others;
+  interval.ours = after.ours - before.ours;
+  interval.tick = 1.0 / ticks_per_second();
+  return interval;
+}
 
 }  // namespace
 
@@ -117,12 +130,7 @@ class Sampler::Impl {
       found.gone.push_back(
           fmt::format("server process {} ended during the run", probes_[i].tree.pid()));
     }
-    if (before_ && after_) {
-      found.host =
-          host_use({before_->times, after_->times, Seconds(after_->when - before_->when).count(),
-                    static_cast<double>(std::thread::hardware_concurrency()),
-                    after_->ours - before_->ours, 1.0 / ticks_per_second()});
-    }
+    if (before_ && after_) found.host = host_use(between(*before_, *after_));
     return found;
   }
 
@@ -193,7 +201,9 @@ class Sampler::Impl {
   [[nodiscard]] std::optional<HostMark> mark() const {
     const auto times = read_cpu_times();
     if (!times) return std::nullopt;
-    return HostMark{Clock::now(), *times, trees_cpu(roots_) + kernel_threads_cpu()};
+    HostMark now{Clock::now(), *times, others_cpu(roots_), 0};
+    if (!now.others) now.ours = trees_cpu(roots_) + kernel_threads_cpu();
+    return now;
   }
 
   std::vector<Probe> probes_;  // Ours first.

@@ -2,7 +2,6 @@
 #include <libpq-fe.h>
 
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <utility>
@@ -11,13 +10,13 @@
 #include "lib/core/with_timeout.hpp"
 #include "lib/pg/connection.hpp"
 #include "lib/pg/dsn.hpp"
+#include "lib/pg/look_up.hpp"
 #include "lib/pg/session.hpp"
 #include "lib/pg/sqlstate.hpp"
 
 namespace plimsoll::pg {
 namespace {
 
-using asio::ip::tcp;
 using asio::posix::stream_descriptor;
 
 // libpq's socket for the length of one wait: the next step may close it and open another.
@@ -38,31 +37,6 @@ asio::awaitable<boost::system::error_code> wait_once(asio::any_io_executor execu
   Watch watch(executor, socket);
   const auto [error] = co_await (*watch).async_wait(direction, kAsValue);
   co_return error;
-}
-
-// Names become addresses here, in Asio's resolver thread: libpq would block the loop. A name with
-// several addresses becomes several hosts, which libpq tries in turn.
-asio::awaitable<Result<std::vector<Host>>> look_up(std::vector<Host> hosts) {
-  std::vector<Host> found;
-  std::string reason;
-  tcp::resolver resolver(co_await asio::this_coro::executor);
-  for (auto& host : hosts) {
-    if (!host.needs_lookup()) {
-      found.push_back(std::move(host));
-      continue;
-    }
-    const auto [error, addresses] =
-        co_await resolver.async_resolve(host.host, std::string{}, kAsValue);
-    if (error) {
-      reason = fmt::format("the host {} is not known: {}", host.host, error.message());
-      continue;
-    }
-    for (const auto& address : addresses) {
-      found.push_back({host.host, address.endpoint().address().to_string(), host.port});
-    }
-  }
-  if (found.empty()) co_return fail(Errc::kUnavailable, reason);
-  co_return found;
 }
 
 std::string join(const std::vector<Host>& hosts, std::string Host::*part) {

@@ -71,7 +71,7 @@ asio::awaitable<Result<Rows>> Connection::query(Query query, Timeout timeout) {
 }
 
 asio::awaitable<Result<Rows>> Connection::query(std::string sql, Params params, Timeout timeout) {
-  return query(Query{std::move(sql), std::move(params), {}}, timeout);
+  return query(Query(std::move(sql), std::move(params)), timeout);
 }
 
 asio::awaitable<std::vector<Result<Rows>>> Connection::pipeline(std::vector<Query> queries,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/core/result.hpp"
@@ -20,8 +21,12 @@ namespace asio = boost::asio;
 
 class Session;
 
-/// Where and how to connect. `dsn` is anything that libpq accepts: a URI or key=value words.
+/// Where and how to connect. `dsn` is anything that libpq accepts: a URI or key=value words. No
+/// aggregate, for the reason told at Query.
 struct Config {
+  Config() = default;
+  explicit Config(std::string where) noexcept : dsn(std::move(where)) {}
+
   std::string dsn;
   std::chrono::milliseconds connect_timeout{5000};  ///< Name look-up and log-in included.
   /// Client side, per call, waiting behind other calls included; the call is then cancelled.
@@ -56,8 +61,8 @@ struct Config {
 /// over 65,535 parameters, over 1 GiB in one message, a name that stands for another text.
 class Connection {
  public:
-  /// Connects on the executor of the awaiting coroutine. Host names are looked up in a thread of
-  /// Asio's, so nothing blocks the loop.
+  /// Connects on the executor of the awaiting coroutine. Host names are looked up in a thread
+  /// beside, so nothing blocks the loop.
   ///
   /// Errors: kInvalidArgument (the dsn), kTimeout, kUnavailable (nobody there, unknown host,
   /// starting up), kRefused (password, pg_hba.conf), kNotFound (database), kBusy (too many

@@ -27,7 +27,7 @@ Group::Group(std::vector<Query> queries) {
 }
 
 Group::Group(std::string script) : is_script_(true) {
-  statements_.emplace_back(Query{std::move(script), {}, {}});
+  statements_.emplace_back(Query(std::move(script)));
 }
 
 Result<void> GroupQueue::add(GroupPtr group) {

@@ -23,10 +23,13 @@ class PoolState;
 /// May outlive the pool; its connection is then closed with it.
 class PooledConnection {
  public:
+  /// Holds nothing; only to be assigned to.
+  PooledConnection() noexcept = default;
   PooledConnection(PooledConnection&& other) noexcept;
   PooledConnection& operator=(PooledConnection&& other) noexcept;
   ~PooledConnection();
 
+  [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
   [[nodiscard]] Connection* operator->() const noexcept { return connection_.get(); }
   [[nodiscard]] Connection& operator*() const noexcept { return *connection_; }
 

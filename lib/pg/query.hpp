@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace plimsoll::pg {
@@ -16,11 +19,37 @@ using Params = std::vector<std::optional<std::string>>;
 ///
 /// A name stands for one text as long as the connection lives; another text under the same name is
 /// refused with kInvalidArgument.
+///
+/// It has constructors, hence is no aggregate, on purpose: GCC 12 destroys an aggregate twice that
+/// is written out inside a co_await statement.
 struct Query {
+  Query() = default;
+  Query(std::string text, Params values = {}, std::string statement_name = {}) noexcept
+      : sql(std::move(text)), params(std::move(values)), name(std::move(statement_name)) {}
+
   std::string sql;
   Params params;
   std::string name;
 };
+
+/// Parameters from strings, integers and nullopt: `params(tenant, 42, std::nullopt)`. Unlike a list
+/// in braces it may stand inside a co_await statement, where GCC 12 gives up on the list.
+template <class... Values>
+[[nodiscard]] Params params(Values&&... values) {
+  Params list;
+  list.reserve(sizeof...(values));
+  const auto add = [&list]<class Value>(Value&& value) {
+    if constexpr (std::is_integral_v<std::decay_t<Value>>) {
+      list.emplace_back(std::to_string(value));
+    } else if constexpr (std::is_same_v<std::decay_t<Value>, std::string_view>) {
+      list.emplace_back(std::string(value));
+    } else {
+      list.emplace_back(std::forward<Value>(value));
+    }
+  };
+  (add(std::forward<Values>(values)), ...);
+  return list;
+}
 
 /// The limit of one call, when it is not the connection's.
 using Timeout = std::optional<std::chrono::milliseconds>;

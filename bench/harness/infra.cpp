@@ -1,0 +1,37 @@
+#include "bench/harness/infra.hpp"
+
+#include <array>
+
+#include "bench/harness/host.hpp"
+#include "bench/harness/session.hpp"
+
+namespace plimsoll::bench {
+namespace {
+
+bool needed = false;
+
+std::string_view name(fixtures::Provider provider) {
+  constexpr std::array<std::string_view, 3> kNames{"external", "docker", "local"};
+  return kNames[static_cast<std::size_t>(provider)];
+}
+
+}  // namespace
+
+void needs_postgres() { needed = true; }
+
+bool postgres_is_needed() noexcept { return needed; }
+
+Result<fixtures::Postgres> postgres() {
+  auto server = fixtures::Infra::instance().postgres();
+  if (!server || used_infra().servers.contains("postgres")) return server;
+  used_infra().servers["postgres"] = {{"provider", name(server->provider)},
+                                      {"version", server->version},
+                                      {"major", server->major},
+                                      {"settings", server->settings},
+                                      {"settings_hash", server->settings_hash}};
+  used_infra().postgres_major = server->major;
+  if (server->postmaster_pid > 0) host_watch().add_server(server->postmaster_pid);
+  return server;
+}
+
+}  // namespace plimsoll::bench

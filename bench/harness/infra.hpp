@@ -1,0 +1,20 @@
+#pragma once
+
+#include "fixtures/infra.hpp"
+#include "lib/core/result.hpp"
+
+namespace plimsoll::bench {
+
+/// Says, in `register_cases`, that the group's numbers belong to a Postgres: it is then found or
+/// started before the first case whatever the filter selects, and its major version is part of the
+/// machine class.
+void needs_postgres();
+[[nodiscard]] bool postgres_is_needed() noexcept;
+
+/// The session's Postgres, as Infra finds it. The first call that succeeds records it in the result
+/// file and counts its processes as ours when the host is watched.
+///
+/// Errors: as Infra::postgres.
+[[nodiscard]] Result<fixtures::Postgres> postgres();
+
+}  // namespace plimsoll::bench

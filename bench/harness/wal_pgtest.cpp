@@ -1,0 +1,151 @@
+#include "bench/harness/wal.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "bench/harness/infra.hpp"
+#include "bench/harness/session.hpp"
+#include "fixtures/postgres/client.hpp"
+
+namespace plimsoll::bench {
+namespace {
+
+using fixtures::Client;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kOperations = 200;
+
+Result<void> execute(const std::string& dsn, const std::vector<std::string>& statements,
+                     std::uint64_t times = 1) {
+  auto client = Client::connect(dsn);
+  if (!client) return fail(client.error());
+  for (std::uint64_t i = 0; i < times; ++i) {
+    for (const std::string& sql : statements) {
+      if (const auto done = client->query(sql); !done) return fail(done.error());
+    }
+  }
+  return {};
+}
+
+class Wal : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = postgres();
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *server;
+    if (!server_.may_disturb)
+      GTEST_SKIP() << "the pass needs a server of our own, and PLIMSOLL_PG_URL names another";
+    auto schema = fixtures::Schema::create(server_, "wal");
+    ASSERT_TRUE(schema) << schema.error().message;
+    schema_.emplace(std::move(*schema));
+    ASSERT_TRUE(execute(schema_->dsn(), {"CREATE TABLE t(id bigint PRIMARY KEY, v text)"}));
+  }
+
+  /// `statements` by one caller so many times, over a table of 1000 rows.
+  [[nodiscard]] WalPass pass(std::vector<std::string> statements) const {
+    const std::string dsn = schema_->dsn();
+    return {[dsn] {
+              return execute(dsn, {"TRUNCATE t",
+                                   "INSERT INTO t SELECT i, 'v' FROM generate_series(1, 1000) i"});
+            },
+            [dsn, statements = std::move(statements)]() -> Result<std::uint64_t> {
+              if (const auto done = execute(dsn, statements, kOperations); !done)
+                return fail(done.error());
+              return kOperations;
+            }};
+  }
+
+  fixtures::Postgres server_;
+  std::optional<fixtures::Schema> schema_;
+};
+
+const char* const kInsert = "INSERT INTO t SELECT coalesce(max(id), 0) + 1, 'some text' FROM t";
+
+TEST_F(Wal, OfEqualWorkIsEqualToTheByte) {
+  const auto first = measure_wal(server_, pass({kInsert}));
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = measure_wal(server_, pass({kInsert}));
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(first->operations, kOperations);
+  EXPECT_EQ(first->commits, kOperations);
+  EXPECT_GT(first->bytes, kOperations * 100);
+  EXPECT_EQ(first->bytes, second->bytes);
+  EXPECT_GE(first->fsyncs.value_or(0), kOperations);
+}
+
+TEST_F(Wal, OfTwiceTheWorkIsTwiceAsMuch) {
+  const auto once = measure_wal(server_, pass({kInsert}));
+  const auto twice = measure_wal(server_, pass({kInsert, kInsert}));
+  ASSERT_TRUE(once && twice);
+  EXPECT_EQ(twice->commits, 2 * kOperations);
+  EXPECT_NEAR(static_cast<double>(twice->bytes), 2.0 * static_cast<double>(once->bytes),
+              0.01 * static_cast<double>(twice->bytes));
+}
+
+TEST_F(Wal, OfReadsIsNothing) {
+  const auto cost = measure_wal(server_, pass({"SELECT count(*) FROM t WHERE id < 0"}));
+  ASSERT_TRUE(cost) << cost.error().message;
+  EXPECT_EQ(cost->commits, 0U);
+  EXPECT_EQ(cost->bytes, 0U);
+}
+
+TEST_F(Wal, ThatCheckpointsFallIntoIsNotBelieved) {
+  const auto cost = measure_wal(server_, pass({kInsert, "CHECKPOINT"}));
+  ASSERT_FALSE(cost);
+  EXPECT_EQ(cost.error().code, Errc::kBusy);
+  EXPECT_THAT(cost.error().message, HasSubstr("checkpoint"));
+}
+
+TEST_F(Wal, PassGivesTheServerBackAsItWas) {
+  auto client = Client::connect(server_.dsn);
+  ASSERT_TRUE(client);
+  std::string during;
+  WalPass watching = pass({kInsert});
+  watching.run = [&, run = watching.run]() -> Result<std::uint64_t> {
+    during = client->query("SHOW autovacuum")->front().front();
+    return run();
+  };
+  ASSERT_TRUE(measure_wal(server_, watching));
+  EXPECT_EQ(during, "off");
+  const auto deadline = Clock::now() + std::chrono::seconds(30);
+  std::string after;
+  while (after != "on" && Clock::now() < deadline)
+    after = client->query("SHOW autovacuum")->front().front();
+  EXPECT_EQ(after, "on");
+}
+
+TEST_F(Wal, PassHandsOnTheErrorOfItsOwnWork) {
+  const auto cost = measure_wal(server_, pass({"INSERT INTO no_such_table VALUES (1)"}));
+  ASSERT_FALSE(cost);
+  EXPECT_EQ(cost.error().sqlstate, "42P01");
+}
+
+TEST_F(Wal, IsNotMeasuredOnAServerThatIsNotOurs) {
+  fixtures::Postgres foreign = server_;
+  foreign.may_disturb = false;
+  foreign.display = "postgresql://theirs/db";
+  bool touched = false;
+  const WalPass never{[&]() -> Result<void> {
+                        touched = true;
+                        return {};
+                      },
+                      [&]() -> Result<std::uint64_t> { return 1; }};
+  const auto cost = measure_wal(foreign, never);
+  ASSERT_FALSE(cost);
+  EXPECT_EQ(cost.error().code, Errc::kRefused);
+  EXPECT_THAT(cost.error().message, HasSubstr("postgresql://theirs/db"));
+  EXPECT_FALSE(touched);
+}
+
+TEST_F(Wal, PostgresIsInTheContextOfTheFileWithoutItsDsn) {
+  const Json& used = used_infra().servers["postgres"];
+  EXPECT_EQ(used["version"], server_.version);
+  EXPECT_EQ(used["settings_hash"], server_.settings_hash);
+  EXPECT_EQ(used_infra().postgres_major, server_.major);
+  EXPECT_THAT(used.dump(), ::testing::Not(HasSubstr(server_.dsn)));
+}
+
+}  // namespace
+}  // namespace plimsoll::bench

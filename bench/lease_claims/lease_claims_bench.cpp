@@ -1,0 +1,17 @@
+// The group's cases, in the order of the report. Each file beside this one asks one question.
+#include "bench/harness/case.hpp"
+#include "bench/lease_claims/cases.hpp"
+
+namespace plimsoll::bench {
+
+const std::string_view kGroup = "lease_claims";
+
+void register_cases() {
+  register_solo_cases();
+  register_work_cases();
+  register_crew_cases();
+  register_fault_cases();
+  register_snapshot_cases();
+}
+
+}  // namespace plimsoll::bench
