@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "fixtures/postgres/client.hpp"
+#include "lib/core/clock.hpp"
 
 namespace plimsoll::bench {
 namespace {
