@@ -173,6 +173,10 @@ Result<WalCost> Pass::cost_of(const std::string& begin, const std::string& end,
         inspect_error_ + ")");
     return cost;
   }
+  if (begin == end) {  // pg_walinspect refuses an empty stretch.
+    cost.bytes = 0;
+    return cost;
+  }
   const auto records = client_.query(kRead, {begin, end});
   if (!records) return fail(records.error());
   if (records->empty()) return fail(Errc::kProtocol, "pg_walinspect returned no row");

@@ -80,8 +80,9 @@ TEST_F(Wal, OfTwiceTheWorkIsTwiceAsMuch) {
   const auto twice = measure_wal(server_, pass({kInsert, kInsert}));
   ASSERT_TRUE(once && twice);
   EXPECT_EQ(twice->commits, 2 * kOperations);
+  // Page splits and first records of a page do not double with the rows.
   EXPECT_NEAR(static_cast<double>(twice->bytes), 2.0 * static_cast<double>(once->bytes),
-              0.01 * static_cast<double>(twice->bytes));
+              0.02 * static_cast<double>(twice->bytes));
 }
 
 TEST_F(Wal, OfReadsIsNothing) {
