@@ -175,6 +175,8 @@ Result<WalCost> Pass::cost_of(const std::string& begin, const std::string& end,
   }
   if (begin == end) {  // pg_walinspect refuses an empty stretch.
     cost.bytes = 0;
+    cost.prune_bytes = 0;
+    cost.commits = 0;
     return cost;
   }
   const auto records = client_.query(kRead, {begin, end});
