@@ -25,8 +25,10 @@ target_compile_options(plimsoll_options INTERFACE
   -fno-omit-frame-pointer
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12's flow analysis reports uses that are not there inside coroutine frames and std::string (GCC #105562).
-  target_compile_options(plimsoll_options INTERFACE -fcoroutines -Wno-maybe-uninitialized -Wno-restrict)
+  # GCC 12's flow analysis reports uses that are not there inside coroutine frames and std::string (GCC #105562), and
+  # takes the frame's own operators new and delete for a mismatch (GCC #109224).
+  target_compile_options(plimsoll_options INTERFACE -fcoroutines -Wno-maybe-uninitialized -Wno-restrict
+                                                    -Wno-mismatched-new-delete)
   if("thread" IN_LIST PLIMSOLL_SANITIZE)
     target_compile_options(plimsoll_options INTERFACE -Wno-tsan)  # Asio's fences; it locks beside them.
   endif()

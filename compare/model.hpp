@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,7 @@ struct Run {
   /// nanoseconds whatever the file's unit. A value that was NaN, null or absent in the row is a
   /// quiet NaN, so that it is judged instead of lost; infinities stay.
   std::map<std::string, std::vector<double>, std::less<>> samples;
+  std::set<std::string, std::less<>> partial;  ///< Metrics that only some repetitions have.
 
   bool interleaved = false;         ///< Its repetitions are not neighbours in the file.
   bool aggregates_only = false;     ///< Only mean, median and the like were written.

@@ -26,7 +26,7 @@ namespace {
 int tenants_for(int each) { return each > 1000 ? scaled(1, 3, 12) : scaled(8, 60, 240); }
 
 void run_crew(Case& c, const Duty& duty, Rows rows) {
-  auto stage = Stage::make("crew", rows);
+  auto stage = make_stage("crew", rows);
   if (!stage) return c.fail(stage.error());
   load::SubjectThread thread;
   auto crew = Crew::hire(**stage, duty, thread);
@@ -65,7 +65,7 @@ void add(Duty duty, int each, Rows::Due due) {
 /// the subjects differ most.
 void add_subject(lease::Subject subject) {
   const bool is_full = size() == Size::kFull;
-  const bool is_main = subject == lease::Subject::kSkipLocked;
+  const bool is_main = subject == lease::Subject::kSkipLocked && size() != Size::kSmoke;
   Duty claim{subject, 16, 1, false, std::chrono::milliseconds{1}};
   for (const std::size_t workers : {4U, 16U, 64U}) {
     claim.workers = workers;

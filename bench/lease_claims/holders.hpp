@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/lease_claims/stage.hpp"
+#include "lib/core/clock.hpp"
 #include "lib/core/result.hpp"
 
 namespace plimsoll::bench {

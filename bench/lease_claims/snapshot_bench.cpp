@@ -44,7 +44,7 @@ Result<void> hold_snapshot(Stage& stage) {
 }
 
 void run_snapshot(Case& c, bool held) {
-  auto stage = Stage::make("snapshot", Rows{scaled(4, 20, 20), 120, Rows::Due::kAll});
+  auto stage = make_stage("snapshot", Rows{scaled(4, 20, 20), 120, Rows::Due::kAll});
   if (!stage) return c.fail(stage.error());
   auto watcher = fixtures::Client::connect((*stage)->dsn());
   if (!watcher) return c.fail(watcher.error());

@@ -59,12 +59,11 @@ std::string fill_sql(const Rows& rows) {
                      fmt::arg("each", rows.each), fmt::arg("at", at));
 }
 
-Result<std::unique_ptr<Stage>> Stage::make(std::string_view suffix, Rows rows) {
+Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::string_view suffix,
+                                           Rows rows) {
   static std::atomic<int> number{0};
   std::unique_ptr<Stage> stage(new Stage());
-  auto server = fixtures::Infra::instance().postgres();
-  if (!server) return fail(server.error());
-  stage->server_ = std::move(*server);
+  stage->server_ = std::move(server);
   stage->rows_ = rows;
   auto schema = fixtures::Schema::create(stage->server_, fmt::format("{}_{}", suffix, ++number));
   if (!schema) return fail(schema.error());

@@ -31,7 +31,8 @@ struct Rows {
 class Stage {
  public:
   /// Errors: those of the fixtures and of SQL.
-  [[nodiscard]] static Result<std::unique_ptr<Stage>> make(std::string_view suffix, Rows rows);
+  [[nodiscard]] static Result<std::unique_ptr<Stage>> make(fixtures::Postgres server,
+                                                           std::string_view suffix, Rows rows);
 
   [[nodiscard]] const fixtures::Postgres& server() const noexcept { return server_; }
   [[nodiscard]] const std::string& schema() const noexcept { return schema_->name(); }

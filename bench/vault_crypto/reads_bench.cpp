@@ -116,7 +116,7 @@ void request_read(Case& c, std::size_t count, std::size_t cached_keys, bool hits
 
 void register_reads() {
   const std::size_t many = scaled<std::size_t>(100, 1000, 1000);
-  for (const std::size_t count : {std::size_t{16}, many}) {
+  for (const std::size_t count : {std::size_t{64}, many}) {
     cpu_case(fmt::format("vault_crypto/boot_bag/read/secrets:{}", count),
              [count](Case& c) { boot_bag_read(c, count); });
   }

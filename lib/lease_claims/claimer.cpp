@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/steady_timer.hpp>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "lib/core/with_timeout.hpp"
 #include "lib/lease_claims/checks.hpp"
 #include "lib/lease_claims/wire.hpp"
 
@@ -150,6 +152,22 @@ asio::awaitable<Result<TimePoint>> Claimer::renew(pg::Connection& connection, Le
   Result<Fired> why = co_await explain(connection, std::move(lease), "renew");
   if (!why) co_return fail(why.error());
   co_return fail(Errc::kConflict, "renew: lost lease: this lease has fired already");
+}
+
+asio::awaitable<Error> Claimer::keep(pg::Connection& connection, Lease lease,
+                                     std::chrono::milliseconds ttl) const {
+  asio::steady_timer timer(connection.executor());
+  while (true) {
+    timer.expires_at(lease.held_until - 2 * ttl / 3);
+    const auto waited = co_await timer.async_wait(kAsValue);
+    if (std::get<0>(waited)) co_return Error{Errc::kCancelled, "keep: cancelled", {}};
+    const Result<TimePoint> until = co_await renew(connection, lease, ttl);
+    if (until) {
+      lease.held_until = *until;
+    } else if (until.error().code != Errc::kTimeout || Clock::now() >= lease.held_until) {
+      co_return until.error();
+    }
+  }
 }
 
 asio::awaitable<Result<void>> Claimer::release(pg::Connection& connection, Lease lease) const {

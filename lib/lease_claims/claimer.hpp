@@ -49,6 +49,13 @@ class Claimer {
   [[nodiscard]] asio::awaitable<Result<TimePoint>> renew(pg::Connection& connection, Lease lease,
                                                          std::chrono::milliseconds ttl) const;
 
+  /// The heartbeat of work that outlasts its ttl: renews at every third of it, and ends only when
+  /// the lease is lost, the connection is, or the coroutine is cancelled; with that error. A
+  /// renewal that timed out is tried again until `held_until`. Meant to run beside the work, so
+  /// that a lost lease ends it: `co_await (work() || claimer.keep(connection, lease, ttl))`.
+  [[nodiscard]] asio::awaitable<Error> keep(pg::Connection& connection, Lease lease,
+                                            std::chrono::milliseconds ttl) const;
+
   /// Gives the schedule back unfired; it is due again at once.
   [[nodiscard]] asio::awaitable<Result<void>> release(pg::Connection& connection,
                                                       Lease lease) const;

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "lib/core/with_timeout.hpp"
 #include "lib/lease_claims/database_pgtest.hpp"
 
 namespace plimsoll::lease {
@@ -51,6 +52,33 @@ TEST_F(Holding, ARenewedLeaseIsNotTakenHoweverOldItIs) {
       "next_local = next_local - interval '30 days'");
   ASSERT_TRUE(holder.run(claimer.renew(holder.connection(), lease, kLong)));
   EXPECT_TRUE(thief.run(claimer.claim(thief.connection(), request("acme")))->empty());
+}
+
+TEST_F(Holding, AKeptLeaseOutlivesManyTimesItsTtl) {
+  add_due("acme", 1);
+  Worker holder(dsn_);
+  const Claimer claimer = this->claimer();
+  constexpr std::chrono::milliseconds kTtl{5000};
+  const Lease lease = hold(holder, claimer, kTtl);
+  const auto kept = holder.run(with_timeout(claimer.keep(holder.connection(), lease, kTtl),
+                                            std::chrono::milliseconds{6500}));
+  EXPECT_EQ(kept, std::nullopt) << "it ended by itself: " << kept->message;
+  EXPECT_EQ(count("SELECT (lease_until > clock_timestamp())::int FROM schedules"), 1);
+  EXPECT_TRUE(holder.run(claimer.fire(holder.connection(), lease)));
+}
+
+TEST_F(Holding, KeepingEndsWhenTheLeaseIsLost) {
+  add_due("acme", 1);
+  Worker holder(dsn_);
+  Worker thief(dsn_);
+  const Claimer claimer = this->claimer();
+  const Lease lease = hold(holder, claimer, std::chrono::milliseconds{300});
+  expire();
+  EXPECT_EQ(hold(thief, claimer, kLong).fence, 2);
+  const Error error =
+      holder.run(claimer.keep(holder.connection(), lease, std::chrono::milliseconds{300}));
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_THAT(error.message, HasSubstr("is at token 2"));
 }
 
 TEST_F(Holding, AnExpiredLeaseCannotBeRenewedReleasedOrFiredEvenIfNobodyTookIt) {

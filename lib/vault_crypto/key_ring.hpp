@@ -28,16 +28,23 @@ class MasterKey {
   [[nodiscard]] const MasterId& id() const noexcept { return id_; }
   [[nodiscard]] SecretKey::View key() const noexcept { return key_.view(); }
   [[nodiscard]] SealBudget& budget() const noexcept { return budget_; }
+  /// True where it was made with a limit of 0.
+  [[nodiscard]] bool wraps_are_granted() const noexcept { return wraps_are_granted_; }
 
   MasterKey(std::uint32_t version, const MasterId& id, SecretKey key,
             std::uint64_t wrap_limit) noexcept
-      : version_(version), id_(id), key_(std::move(key)), budget_(wrap_limit) {}
+      : version_(version),
+        id_(id),
+        key_(std::move(key)),
+        budget_(wrap_limit),
+        wraps_are_granted_(wrap_limit == 0) {}
 
  private:
   std::uint32_t version_;
   MasterId id_;
   SecretKey key_;
   mutable SealBudget budget_;
+  bool wraps_are_granted_;
 };
 
 /// The master keys of one moment.

@@ -5,6 +5,8 @@
 #include <bit>
 #include <new>
 
+#include "lib/vault_crypto/random.hpp"
+
 namespace plimsoll::vault {
 namespace {
 
@@ -31,7 +33,11 @@ Result<NamedBlobs> NamedBlobs::build(std::span<const Item> items, MutableBytes s
   auto* const slots = new (storage.data()) Slot[count]{};
   NamedBlobs made;
   made.slots_ = slots;
-  made.mask_ = count - 1;
+  made.mask_ = static_cast<std::uint32_t>(count - 1);
+  Nonce random;
+  auto drawn = draw_nonce(random);
+  if (!drawn) return fail(std::move(drawn.error()));
+  made.seed_ = word(random.data());
   made.base_ = storage.data();
   made.size_ = items.size();
   std::size_t offset = count * sizeof(Slot);
@@ -39,10 +45,11 @@ Result<NamedBlobs> NamedBlobs::build(std::span<const Item> items, MutableBytes s
     if (made.find(item.name)) {
       return fail(Errc::kInvalidArgument, fmt::format("'{}' is named twice", item.name));
     }
-    const std::uint64_t hash = hash_of(item.name);
-    std::uint64_t at = hash & made.mask_;
+    const std::uint32_t hash = hash_of(item.name, made.seed_);
+    std::uint32_t at = hash & made.mask_;
     while (slots[at].hash != 0) at = (at + 1) & made.mask_;
-    slots[at] = {hash, offset, static_cast<std::uint32_t>(item.name.size()),
+    slots[at] = {hash, static_cast<std::uint32_t>(offset),
+                 static_cast<std::uint32_t>(item.name.size()),
                  static_cast<std::uint32_t>(item.value.size())};
     const auto put = [&](const void* from, std::size_t bytes) {
       if (bytes != 0) std::memcpy(storage.data() + offset, from, bytes);

@@ -28,6 +28,16 @@ class Cleansed {
   SecretKey& key_;
 };
 
+Result<KeyBlockView> checked_block(Bytes envelope) {
+  if (envelope.size() < kKeyBlockBytes) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("no key block: {} bytes, one has {}", envelope.size(), kKeyBlockBytes));
+  }
+  auto checked = check_key_block(key_block_of(envelope));
+  if (!checked) return fail(std::move(checked.error()));
+  return key_block_of(envelope);
+}
+
 std::string versions_of(const RingSnapshot& ring) {
   std::string list;
   for (const auto& key : ring.keys) {
@@ -139,19 +149,14 @@ Result<std::shared_ptr<const DataKey>> VaultSession::new_data_key(std::uint64_t 
 }
 
 Result<std::shared_ptr<const DataKey>> VaultSession::unwrap(Bytes envelope) {
-  if (envelope.size() < kKeyBlockBytes) {
-    return fail(Errc::kInvalidArgument,
-                fmt::format("no key block: {} bytes, one has {}", envelope.size(), kKeyBlockBytes));
-  }
-  const KeyBlockView block = key_block_of(envelope);
-  auto checked = check_key_block(block);
-  if (!checked) return fail(std::move(checked.error()));
+  auto block = checked_block(envelope);
+  if (!block) return fail(std::move(block.error()));
   auto key = SecretKey::zero(policy_);
   if (!key) return fail(key.error());
-  auto unwrapped = unwrap_into(block, *key);
+  auto unwrapped = unwrap_into(*block, *key);
   if (!unwrapped) return fail(std::move(unwrapped.error()));
   KeyBlock copy;
-  std::ranges::copy(block, copy.begin());
+  std::ranges::copy(*block, copy.begin());
   return std::make_shared<const DataKey>(std::move(*key), copy, 0);
 }
 
@@ -186,13 +191,13 @@ Result<std::size_t> VaultSession::open(Bytes context, Bytes envelope, MutableByt
 }
 
 Result<KeyBlock> VaultSession::rewrap(Bytes envelope) {
-  auto shape = check_shape(envelope);
-  if (!shape) return fail(std::move(shape.error()));
+  auto old = checked_block(envelope);
+  if (!old) return fail(std::move(old.error()));
   const Cleansed guard(scratch_);
-  auto unwrapped = unwrap_into(key_block_of(envelope), scratch_);
+  auto unwrapped = unwrap_into(*old, scratch_);
   if (!unwrapped) return fail(std::move(unwrapped.error()));
   KeyBlock block;
-  std::ranges::copy(key_block_of(envelope), block.begin());
+  std::ranges::copy(*old, block.begin());
   auto wrapped = wrap_into(scratch_.view(), block);
   if (!wrapped) return fail(std::move(wrapped.error()));
   return block;

@@ -51,8 +51,9 @@ class VaultSession {
   /// Opens any envelope of this ring: unwraps its data key, then the data.
   [[nodiscard]] Result<std::size_t> open(Bytes context, Bytes envelope, MutableBytes out);
 
-  /// The envelope's key block with the same data key under the current master key: what a rotation
-  /// puts in place of the first kKeyBlockBytes bytes. The data is not touched and not read.
+  /// The key block of an envelope, or of a key block by itself, with the same data key under the
+  /// current master key: what a rotation puts in place of the first kKeyBlockBytes bytes. The data
+  /// is not touched and not read.
   [[nodiscard]] Result<KeyBlock> rewrap(Bytes envelope);
 
   /// The version that seals now; 0 when there is none.
