@@ -65,7 +65,7 @@ void add(Duty duty, int each, Rows::Due due) {
 /// the subjects differ most.
 void add_subject(lease::Subject subject) {
   const bool is_full = size() == Size::kFull;
-  const bool is_main = subject == lease::Subject::kSkipLocked;
+  const bool is_main = subject == lease::Subject::kSkipLocked && size() != Size::kSmoke;
   Duty claim{subject, 16, 1, false, std::chrono::milliseconds{1}};
   for (const std::size_t workers : {4U, 16U, 64U}) {
     claim.workers = workers;

@@ -92,7 +92,7 @@ void register_fault_cases() {
                                 Subject::kUpdateReturning}) {
     if (size() != Size::kFull && subject != Subject::kSkipLockedBatch) continue;
     add(subject, Fate::kKilled);
-    add(subject, Fate::kFrozen);
+    if (size() != Size::kSmoke) add(subject, Fate::kFrozen);
   }
 }
 

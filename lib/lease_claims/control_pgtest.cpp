@@ -18,6 +18,18 @@ constexpr std::string_view kSecondLook =
 constexpr std::string_view kClock = "AND s.lease_until > clock_timestamp()";
 constexpr std::string_view kToken = "AND s.fence = $3";
 
+/// `claim` with rows named by key in place of address. PostgreSQL 15 from its later minor versions
+/// on also refuses an address that is no longer the row's, which would hide what a lock is for.
+Statement by_key(const Statement& claim) {
+  const bool is_direct = claim.sql.find("SELECT ctid FROM due") != std::string::npos;
+  if (is_direct) {
+    return with(with(claim, "SELECT ctid", "SELECT schedule"),
+                "s.ctid = ", "s.tenant = $1 AND s.schedule = ");
+  }
+  return with(with(claim, "ctid AS spot", "schedule AS spot"),
+              "s.ctid = ", "s.tenant = $1 AND s.schedule = ");
+}
+
 class Controls : public LeaseTest {
  protected:
   static Claimer with_claim(Statements all, Statement claim) {
@@ -27,6 +39,11 @@ class Controls : public LeaseTest {
   static Claimer with_fire(Statements all, Statement fire) {
     all.fire = std::move(fire);
     return Claimer(std::move(all));
+  }
+  /// Two schedules, both due and free.
+  void free_all() {
+    sql().rows("TRUNCATE schedules");
+    add_due("acme", 2);
   }
   /// Waits until the backend waits for a lock or `done`.
   void wait_for_lock(int backend, const std::atomic<bool>& done) {
@@ -73,36 +90,39 @@ class Controls : public LeaseTest {
 };
 
 TEST_F(Controls, WithoutRowLocksTwoWorkersHoldOneSchedule) {
-  add_due("acme", 2);
-  const Statements all = claimer(Subject::kSkipLocked).statements();
-  EXPECT_EQ(held_by_two(Claimer(all)), 0U);
-  sql().rows("UPDATE schedules SET lease_until = '-infinity'");
-  EXPECT_EQ(held_by_two(with_claim(all, with(all.claim, kRowLocks))), 1U);
-}
-
-TEST_F(Controls, WithoutRowLocksABatchIsSharedToo) {
-  add_due("acme", 2);
-  const Statements all = claimer().statements();
-  EXPECT_EQ(held_by_two(Claimer(all)), 0U);
-  sql().rows("UPDATE schedules SET lease_until = '-infinity'");
-  EXPECT_EQ(held_by_two(with_claim(all, with(all.claim, kRowLocks))), 1U);
+  for (const Subject subject : {Subject::kSkipLocked, Subject::kSkipLockedBatch}) {
+    free_all();
+    const Statements all = claimer(subject).statements();
+    EXPECT_EQ(held_by_two(Claimer(all)), 0U) << name(subject);
+    const Statement keyed = by_key(all.claim);
+    free_all();
+    EXPECT_EQ(held_by_two(with_claim(all, keyed)), 0U) << name(subject);
+    free_all();
+    EXPECT_EQ(held_by_two(with_claim(all, with(keyed, kRowLocks))), 1U) << name(subject);
+  }
 }
 
 TEST_F(Controls, WithoutTheAdvisoryLockAndTheSecondLookTwoWorkersHoldOneSchedule) {
-  add_due("acme", 2);
+  free_all();
   const Statements all = claimer(Subject::kAdvisory).statements();
   EXPECT_EQ(held_by_two(Claimer(all)), 0U);
-  sql().rows("UPDATE schedules SET lease_until = '-infinity'");
-  const Statement open = with(with(all.claim, kSecondLook), "pg_try_advisory_xact_lock(", "0 <> (");
+  const Statement keyed = by_key(all.claim);
+  free_all();
+  EXPECT_EQ(held_by_two(with_claim(all, keyed)), 0U);
+  free_all();
+  const Statement open = with(with(keyed, kSecondLook), "pg_try_advisory_xact_lock(", "0 <> (");
   EXPECT_EQ(held_by_two(with_claim(all, open)), 1U);
 }
 
 TEST_F(Controls, WithoutTheComparisonTwoWorkersHoldOneSchedule) {
-  add_due("acme", 2);
+  free_all();
   const Statements all = claimer(Subject::kUpdateReturning).statements();
   EXPECT_EQ(held_by_two(Claimer(all)), 0U);
-  sql().rows("UPDATE schedules SET lease_until = '-infinity'");
-  const Statement blind = with(with(all.claim, kSecondLook), "AND s.fence = due.fence");
+  const Statement keyed = by_key(all.claim);
+  free_all();
+  EXPECT_EQ(held_by_two(with_claim(all, keyed)), 0U);
+  free_all();
+  const Statement blind = with(with(keyed, kSecondLook), "AND s.fence = due.fence");
   EXPECT_EQ(held_by_two(with_claim(all, blind)), 1U);
 }
 

@@ -24,8 +24,8 @@ struct FairRequest {
 };
 
 /// Claims across tenants in turn, so that a tenant with one due schedule does not wait for one with
-/// ten thousand: it is served after at most ceil(tenants / ceil(limit / share)) claims of any one
-/// worker.
+/// ten thousand: it is served after at most 1 + ceil(tenants / ceil(limit / share)) claims of any
+/// one worker. At the end of the circle a claim may be short of its limit.
 ///
 /// Goes on behind the tenant at which the last claim ended. Cost of a claim: one statement, an
 /// index probe for each tenant passed; kTenantsPerWalk of them at most, then another statement. A
