@@ -32,6 +32,10 @@ WHERE resource_manager IN ('Heap', 'Heap2', 'Btree', 'Transaction', 'Sequence'))
 
 constexpr const char* kFlush = "SELECT pg_logical_emit_message(true, 'plimsoll', 'wal pass')";
 
+constexpr const char* kOthers =
+    "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> "
+    "pg_backend_pid()";
+
 struct Counts {
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> fsyncs{};
@@ -87,6 +91,7 @@ class Pass {
   Result<std::string> begin_of_log();
   Result<std::string> end_of_log();
   Result<Counts> counts();
+  bool only(const std::string& backends);
   Result<WalCost> cost_of(const std::string& begin, const std::string& end, const Counts& before,
                           const Counts& after);
 
@@ -148,6 +153,11 @@ Result<Counts> Pass::counts() {
   return counts;
 }
 
+/// Waits until no more client sessions are there than these.
+bool Pass::only(const std::string& backends) {
+  return wait_for_at_most(client_, kOthers, number(backends), "a session").has_value();
+}
+
 Result<WalCost> Pass::cost_of(const std::string& begin, const std::string& end,
                               const Counts& before, const Counts& after) {
   WalCost cost;
@@ -175,14 +185,15 @@ Result<WalCost> Pass::cost_of(const std::string& begin, const std::string& end,
 /// nullopt when a checkpoint came in between: it makes the next change of each page carry an image
 /// and more.
 Result<std::optional<WalCost>> Pass::attempt(const WalPass& pass) {
-  const std::string others =
-      "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> "
-      "pg_backend_pid()";
+  // Before the load, whose connection may linger and would be taken for one that was there.
+  const auto backends = scalar(client_, kOthers);
+  if (!backends) return fail(backends.error());
   if (const auto done = client_.query("CHECKPOINT"); !done) return fail(done.error());
+  const auto fresh = counts();
+  if (!fresh) return fail(fresh.error());
   if (const auto loaded = pass.load(); !loaded) return fail(loaded.error());
-  const auto before_backends = scalar(client_, others);
+  bool alone = only(*backends);
   const auto begin = begin_of_log();
-  if (!before_backends) return fail(before_backends.error());
   if (!begin) return fail(begin.error());
   const auto before = counts();
   if (!before) return fail(before.error());
@@ -192,14 +203,12 @@ Result<std::optional<WalCost>> Pass::attempt(const WalPass& pass) {
   if (*operations == 0) return fail(Errc::kInvalidArgument, "the WAL pass did no operation");
 
   // A backend hands in its counts as it ends, which is a little after its client has gone.
-  const bool alone =
-      wait_for_at_most(client_, others, number(*before_backends), "the pass' own connection")
-          .has_value();
+  alone = only(*backends) && alone;
   const auto after = counts();
   const auto end = end_of_log();
   if (!after) return fail(after.error());
   if (!end) return fail(end.error());
-  if (after->checkpoints != before->checkpoints) return std::optional<WalCost>();
+  if (after->checkpoints != fresh->checkpoints) return std::optional<WalCost>();
   auto cost = cost_of(*begin, *end, *before, *after);
   if (!cost) return fail(cost.error());
   cost->operations = *operations;

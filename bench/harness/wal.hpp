@@ -14,8 +14,9 @@ namespace plimsoll::bench {
 
 /// What one caller does while its write-ahead log is counted.
 struct WalPass {
-  /// TRUNCATEs and fills the tables anew, and commits. Pages written after a checkpoint for the
-  /// first time would carry images; fresh ones do not.
+  /// TRUNCATEs (RESTART IDENTITY: a sequence logs every 32nd value) and fills the tables anew, and
+  /// commits. Pages written after a checkpoint for the first time would carry images; fresh ones do
+  /// not.
   std::function<Result<void>()> load;
   /// Does a fixed number of operations on one connection and closes it before it returns (its
   /// counts reach the server's statistics then). Returns how many.

@@ -1,5 +1,7 @@
 #include "bench/vault_crypto/cases.hpp"
 
+#include "bench/harness/infra.hpp"
+#include "bench/vault_crypto/material.hpp"
 #include "lib/core/rng.hpp"
 
 namespace plimsoll::bench {
@@ -7,10 +9,7 @@ namespace plimsoll::bench {
 const std::string_view kGroup = "vault_crypto";
 
 std::shared_ptr<const vault::MasterKey> master_key(std::uint32_t version) {
-  Rng rng = Rng(seed()).fork(version);
-  std::array<std::byte, vault::kKeyBytes> material{};
-  for (std::byte& byte : material) byte = static_cast<std::byte>(rng.below(256));
-  return must(vault::MasterKey::create(version, material, vault::kMaxSeals,
+  return must(vault::MasterKey::create(version, master_material(seed(), version), vault::kMaxSeals,
                                        vault::LockPolicy::kBestEffort));
 }
 
@@ -31,10 +30,13 @@ Buffer payload(std::size_t size) {
 }
 
 void register_cases() {
+  needs_postgres();
   register_aes256gcm();
   register_envelope();
   register_fresh_key();
   register_reads();
+  register_store();
+  register_rotation();
 }
 
 }  // namespace plimsoll::bench

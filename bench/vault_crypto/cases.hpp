@@ -14,6 +14,7 @@ void register_aes256gcm();
 void register_envelope();
 void register_fresh_key();
 void register_reads();
+void register_store();
 void register_rotation();
 
 using Buffer = std::vector<std::byte>;
@@ -28,7 +29,7 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-/// A master key for this run, from its seed.
+/// A master key for this run.
 [[nodiscard]] std::shared_ptr<const vault::MasterKey> master_key(std::uint32_t version);
 
 /// A ring that holds versions 1 to `versions`, the last being current.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 #include "lib/core/result.hpp"
 
 /// The A/B: two builds of a benchmark measured in turns, now, on this machine. Only such fresh
-/// pairs turn a run red on time (docs: reference of the gate); stored numbers merely name suspects.
+/// pairs turn a run red on time; stored numbers merely name suspects.
 namespace plimsoll::compare {
 
 /// A benchmark to measure: its group (whose binary is bench_<group>; empty when a side is one
@@ -87,6 +88,7 @@ struct AbResult {
   double p = 1;           ///< Exact, two-sided.
   double p_adjusted = 1;  ///< Holm's, over the benchmarks of this A/B.
   AbCanary canary;
+  std::map<Validity, std::size_t> doubts;  ///< Samples that their harness did not call VALID.
   AbVerdict verdict = AbVerdict::kUndecided;
   std::string reason;  ///< One line for people.
 };

@@ -130,6 +130,7 @@ Result<SampleReading> read_sample(const std::filesystem::path& file, const std::
                                                   : Dialect::kPlainNumber;
   const MetricSpec spec = spec_of(session->metrics, reading.metric);
   reading.min_effect = spec.min_effect;
+  reading.sample.validity = run.validity;
   reading.sample.gated_ns = session_statistic(run, reading.metric, spec);
   reading.sample.real_ns =
       session_statistic(run, "real_time", spec_of(session->metrics, "real_time"));

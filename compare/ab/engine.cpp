@@ -21,6 +21,7 @@ constexpr int kFirstReadings = 10;
 struct Block {
   std::array<AbPair, 2> pairs;
   std::vector<nanoseconds> canary;
+  std::vector<Validity> doubts;
   nanoseconds took{};
 };
 
@@ -140,6 +141,7 @@ class Measurement {
       AbPair& pair = block.pairs[i / 2];
       (is_base ? pair.base : pair.fresh) = sample->gated_ns;
       (is_base ? pair.base_real : pair.fresh_real) = sample->real_ns;
+      if (sample->validity != Validity::kValid) block.doubts.push_back(sample->validity);
     }
     read_canary_beside(block);
     block.took = lab_.now() - before;
@@ -207,6 +209,7 @@ class Measurement {
     for (const Block& block : trial.blocks) {
       result.pairs.insert(result.pairs.end(), block.pairs.begin(), block.pairs.end());
       disturbed += log_.disturbed(block.canary) ? 1 : 0;
+      for (const Validity doubt : block.doubts) ++result.doubts[doubt];
       for (const nanoseconds reading : block.canary) {
         result.canary.worst = std::max(result.canary.worst, log_.relative(reading));
       }

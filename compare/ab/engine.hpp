@@ -20,6 +20,8 @@ enum class AbSideName { kBase, kFresh };
 struct AbSample {
   double gated_ns = 0;  ///< The statistic of the gating clock over its repetitions.
   double real_ns = 0;   ///< The same statistic of real_time.
+  Validity validity = Validity::kValid;  ///< What its harness said; short samples are rarely
+                                         ///< steady, pairs see to that.
 };
 
 /// One benchmark, ready to be measured.

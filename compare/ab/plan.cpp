@@ -67,36 +67,44 @@ std::filesystem::path binary_in(const AbSide& side, const std::filesystem::path&
   return side.kind == Kind::kBinary ? tree : tree / "bin" / ("bench_" + group);
 }
 
+/// What a side has of the groups that are asked for.
+std::vector<std::string> those_wanted(const std::vector<std::string>& groups,
+                                      const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return groups;
+  std::vector<std::string> kept;
+  std::copy_if(groups.begin(), groups.end(), std::back_inserter(kept),
+               [&](const std::string& group) { return has(wanted, group); });
+  return kept;
+}
+
 Result<std::vector<std::string>> common_groups(const AbRequest& request, const HeldSignals& signals,
-                                               std::vector<std::string>& notes) {
+                                               AbPlan& plan) {
   const auto base = groups_of(request.base, request, signals);
   if (!base) return fail(base.error());
   const auto fresh = groups_of(request.fresh, request, signals);
   if (!fresh) return fail(fresh.error());
   const auto wanted = wanted_groups(request);
-  std::vector<std::string> common;
-  for (const std::string& group : *base) {
-    if (!wanted.empty() && !has(wanted, group)) continue;
-    if (has(*fresh, group)) {
-      common.push_back(group);
-    } else {
-      notes.push_back(
-          fmt::format("group {}: only the base, {}, has it", group, request.base.label));
-    }
-  }
-  for (const std::string& group : request.targets.empty() ? std::vector<std::string>{} : wanted) {
-    if (has(common, group)) continue;
+  for (const std::string& group : wanted) {
+    if (has(*base, group) || has(*fresh, group)) continue;
     const auto near = nearest(group, *base);
-    return fail(Errc::kInvalidArgument,
-                fmt::format("group {}: not on both sides{}", group,
-                            near ? fmt::format("; the nearest is {}", *near) : ""));
+    return fail(Errc::kInvalidArgument, fmt::format("neither side has a group {}{}", group,
+                                                    near ? "; the nearest is " + *near : ""));
   }
-  if (!common.empty()) return common;
-  return fail(Errc::kInvalidArgument,
-              fmt::format("the sides have no group in common{}: {} has [{}], {} has [{}]",
-                          wanted.empty() ? "" : fmt::format(" that is called {}", wanted[0]),
-                          request.base.label, fmt::join(*base, ", "), request.fresh.label,
-                          fmt::join(*fresh, ", ")));
+  for (const AbTarget& target : request.targets) {
+    if (!has(*base, group_of(target)) || !has(*fresh, group_of(target)))
+      plan.missing.push_back(target);
+  }
+  std::vector<std::string> common;
+  for (const std::string& group : those_wanted(*base, wanted)) {
+    if (has(*fresh, group)) common.push_back(group);
+    if (!has(*fresh, group))
+      plan.notes.push_back(fmt::format("group {}: only {} has it", group, request.base.label));
+  }
+  if (!common.empty() || !plan.missing.empty()) return common;
+  return fail(
+      Errc::kInvalidArgument,
+      fmt::format("the sides have no group in common: {} has [{}], {} has [{}]", request.base.label,
+                  fmt::join(*base, ", "), request.fresh.label, fmt::join(*fresh, ", ")));
 }
 
 }  // namespace
@@ -122,8 +130,9 @@ Result<AbPlan> plan_ab(const AbRequest& request, const HeldSignals& signals) {
     plan.groups.push_back({"", request.base.path, request.fresh.path});
     return plan;
   }
-  const auto groups = common_groups(request, signals, plan.notes);
+  const auto groups = common_groups(request, signals, plan);
   if (!groups) return fail(groups.error());
+  if (groups->empty()) return plan;
   const auto base = tree_of(request.base, *groups, request, signals);
   if (!base) return fail(base.error());
   const auto fresh = tree_of(request.fresh, *groups, request, signals);

@@ -19,6 +19,7 @@ struct PlannedGroup {
 
 struct AbPlan {
   std::vector<PlannedGroup> groups;
+  std::vector<AbTarget> missing;  ///< Targets whose group only one side has.
   std::vector<std::string> notes;
 };
 

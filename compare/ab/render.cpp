@@ -87,6 +87,9 @@ Json json_of(const AbResult& result) {
   json["canary"] = {{"calm_ns", number(result.canary.calm_ns)},
                     {"worst", number(result.canary.worst)},
                     {"void_blocks", result.canary.void_blocks}};
+  for (const auto& [validity, count] : result.doubts) {
+    json["doubts"][std::string(name(validity))] = count;
+  }
   json["pairs"] = std::move(pairs);
   return json;
 }
@@ -95,6 +98,18 @@ bool found_anything(const AbOutcome& outcome) {
   return std::any_of(outcome.results.begin(), outcome.results.end(), [](const AbResult& result) {
     return result.verdict == AbVerdict::kRegressed || result.verdict == AbVerdict::kImproved;
   });
+}
+
+/// Lines about samples that their own harness doubts. A sample of 40 ms is hardly ever steady,
+/// which is no news.
+std::string doubts_of(const AbResult& result) {
+  std::string text;
+  for (const auto& [validity, count] : result.doubts) {
+    if (validity == Validity::kNotSteady) continue;
+    text += fmt::format("note: {}: {} of {} samples {}\n", result.target.benchmark, count,
+                        2 * result.pairs.size(), name(validity));
+  }
+  return text;
 }
 
 std::string summary(const AbOutcome& outcome) {
@@ -133,6 +148,7 @@ std::string ab_text(const AbOutcome& outcome) {
     text += line + "  " + row.back() + "\n";
   }
   text += "\n";
+  for (const AbResult& result : outcome.results) text += doubts_of(result);
   for (const std::string& note : outcome.notes) text += "note: " + note + "\n";
   return text + summary(outcome) + "\n";
 }

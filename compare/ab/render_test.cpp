@@ -40,6 +40,7 @@ TEST(AbText, SaysWhatAPersonNeeds) {
   auto outcome = outcome_of(
       {result_of("g/s/c", AbVerdict::kRegressed), result_of("g/s/e", AbVerdict::kError)});
   outcome.notes.push_back("a note");
+  outcome.results[0].doubts = {{Validity::kGeneratorLimited, 3}, {Validity::kNotSteady, 24}};
   EXPECT_EQ(
       ab_text(outcome),
       "A/B of HEAD~1 (base) and build/bench (new), seed 7\n"
@@ -50,6 +51,7 @@ TEST(AbText, SaysWhatAPersonNeeds) {
       "g/s/e      cpu_time        -        -        -               -        -      0  error: "
       "because\n"
       "\n"
+      "note: g/s/c: 3 of 24 samples GENERATOR_LIMITED\n"
       "note: a note\n"
       "1 regressed, 1 error\n");
 }

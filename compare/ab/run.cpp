@@ -77,8 +77,11 @@ class RealLab final : public Lab {
 
 class AbRun {
  public:
-  AbRun(const AbRequest& request, const HeldSignals& signals, const ScratchDirectory& scratch)
-      : request_(request), signals_(signals), scratch_(scratch), lab_(request, signals) {}
+  AbRun(AbRequest request, const HeldSignals& signals, const ScratchDirectory& scratch)
+      : request_(std::move(request)),
+        signals_(signals),
+        scratch_(scratch),
+        lab_(request_, signals) {}
 
   Result<AbOutcome> run() {
     auto plan = plan_ab(request_, signals_);
@@ -87,6 +90,11 @@ class AbRun {
     for (const PlannedGroup& group : plan->groups) {
       if (auto ready = open(group); !ready) return fail(ready.error());
     }
+    for (const AbTarget& target : plan->missing) {
+      add_result(target, AbVerdict::kMissing, "only one side has its group");
+      std::erase(request_.targets, target);
+    }
+    if (plan->groups.empty()) return measure_and_assemble();
     if (auto found = choose_targets(*plan); !found) return fail(found.error());
     for (const AbTarget& target : targets_) {
       if (auto prepared = prepare(target); !prepared) return fail(prepared.error());
@@ -106,12 +114,9 @@ class AbRun {
   Result<void> open(const PlannedGroup& group) {
     auto fresh = group.fresh;
     if (request_.null_control) {
-      fresh = scratch_.path() / ("copy-" + group.base.filename().string());
-      std::error_code error;
-      std::filesystem::copy_file(group.base, fresh, error);
-      if (error)
-        return fail(Errc::kInternal,
-                    fmt::format("cannot copy {}: {}", group.base.string(), error.message()));
+      auto copy = copy_of(group.base);
+      if (!copy) return fail(copy.error());
+      fresh = *copy;
     }
     const auto id = build_id_of(group.base);
     const bool same_servers = request_.base.environment == request_.fresh.environment;
@@ -119,6 +124,26 @@ class AbRun {
       unchanged_[group.name] = *id;
     lab_.add(group.name, {make(group.base, request_.base, 1), make(fresh, request_.fresh, 2)});
     return {};
+  }
+
+  /// A byte copy, with links beside it to whatever lies beside the original: a binary may look
+  /// there for its helpers.
+  Result<std::filesystem::path> copy_of(const std::filesystem::path& binary) {
+    const auto folder = scratch_.path() / "null-control";
+    const auto copy = folder / binary.filename();
+    std::error_code error;
+    std::filesystem::create_directory(folder, error);
+    const auto home = std::filesystem::absolute(binary, error).parent_path();
+    for (const auto& entry : std::filesystem::directory_iterator(home, error)) {
+      std::error_code exists_already;
+      std::filesystem::create_symlink(entry.path(), folder / entry.path().filename(),
+                                      exists_already);
+    }
+    std::filesystem::remove(copy, error);
+    std::filesystem::copy_file(binary, copy, error);
+    if (!error) return copy;
+    return fail(Errc::kInternal,
+                fmt::format("cannot copy {}: {}", binary.string(), error.message()));
   }
 
   std::unique_ptr<BenchBinary> make(const std::filesystem::path& path, const AbSide& side,
@@ -151,7 +176,11 @@ class AbRun {
       add_result(target, AbVerdict::kMissing, "only the base has it");
     }
     for (const AbTarget& target : chosen->fresh_only) {
-      note(fmt::format("{} is new: there is nothing to compare it with", target.benchmark));
+      if (request_.targets.empty()) {
+        note(fmt::format("{} is new: there is nothing to compare it with", target.benchmark));
+      } else {
+        add_result(target, AbVerdict::kMissing, "only the new side has it");
+      }
     }
     return {};
   }
@@ -235,7 +264,7 @@ class AbRun {
     return std::move(outcome_);
   }
 
-  const AbRequest& request_;
+  AbRequest request_;  ///< Without the targets that turned out to be missing.
   const HeldSignals& signals_;
   const ScratchDirectory& scratch_;
   RealLab lab_;

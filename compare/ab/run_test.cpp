@@ -169,6 +169,24 @@ TEST_F(RunAb, TreesAreComparedByGroup) {
   EXPECT_THAT(refused.error().message, HasSubstr("the nearest is fake"));
 }
 
+TEST_F(RunAb, ATargetWhoseGroupOnlyOneSideHasIsMissingAndTheOthersAreMeasured) {
+  for (const std::string path :
+       {"old/bin/bench_fake", "new/bin/bench_fake", "new/bin/bench_later"}) {
+    std::filesystem::create_directories((scratch_->path() / path).parent_path());
+    std::filesystem::copy_file(PLIMSOLL_AB_TESTDATA "/bench_fake", scratch_->path() / path);
+  }
+  auto request = request_of(*parse_side((scratch_->path() / "old").string(), "."),
+                            *parse_side((scratch_->path() / "new").string(), "."), "");
+  request.targets = {{"fake", "fake/two/db/size:8"}, {"later", "later/one/cpu"}};
+  const auto outcome = run_ab(request);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  ASSERT_EQ(outcome->results.size(), 2U);
+  EXPECT_EQ(outcome->results[0].verdict, AbVerdict::kSame);
+  EXPECT_EQ(outcome->results[1].verdict, AbVerdict::kMissing);
+  request.targets = {{"later", "later/one/cpu"}};
+  EXPECT_EQ(verdict_of(request), AbVerdict::kMissing);
+}
+
 TEST_F(RunAb, APolicyThatCannotFireIsRefusedBeforeMeasuring) {
   auto request = request_of(fake("1000"), fake("2000"), "one/cpu|two/db");
   const auto refused = run_ab(request);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -358,6 +360,24 @@ TEST(Cli, ShowPrintsResultsAndBaselines) {
   record_eight(shell, {});
   EXPECT_THAT(shell("show old0.json").out, AllOf(HasSubstr("g/s/c"), HasSubstr("100 ns")));
   EXPECT_THAT(shell("show baselines/m1/short/g.json").out, HasSubstr("session old7"));
+}
+
+// Every trap of the format as a file: what `show` says about it, and how it exits, is beside it. A
+// change of either is seen in the diff of the .golden file.
+TEST(Cli, SaysOfEveryTrapWhatItsGoldenFileSays) {
+  const Shell shell;
+  std::size_t traps = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PLIMSOLL_TESTDATA)) {
+    if (entry.path().extension() != ".json") continue;
+    ++traps;
+    const std::string name = entry.path().filename().string();
+    std::filesystem::copy_file(entry.path(), shell.path() + "/" + name);
+    const Ran ran = shell("show " + name);
+    std::ifstream golden(entry.path().string() + ".golden", std::ios::binary);
+    const std::string expected{std::istreambuf_iterator<char>(golden), {}};
+    EXPECT_EQ(fmt::format("{}{}exit {}\n", ran.out, ran.err, ran.exit), expected) << name;
+  }
+  EXPECT_GT(traps, 15U);
 }
 
 TEST(Cli, ReadsWhatGoogleBenchmarkItselfWrote) {

@@ -215,15 +215,24 @@ void judge_pair(const Evidence& evidence, const std::vector<Seen>& before,
   }
 }
 
-/// The first thing that is wrong with the new side's values of a metric, or kNone.
+/// Whether a run has the metric in every repetition.
+bool has(const Seen& seen, std::string_view metric) {
+  return seen.run->samples.contains(metric) && !seen.run->partial.contains(metric);
+}
+
+/// The first thing that is wrong with the new side's values of a metric, or kNone. A clock must be
+/// in every run; another metric may be left out of some, as a percentile is where there were too
+/// few samples for it.
 Reason trouble_with(const Evidence& evidence, std::string_view metric, const MetricSpec& spec) {
+  bool anywhere = false;
   for (const Seen& seen : evidence.after) {
-    if (!seen.run->samples.contains(metric)) return Reason::kMetricAbsent;
+    if (!is_clock(metric) && !has(seen, metric)) continue;
+    anywhere = true;
     const double value = session_statistic(*seen.run, metric, spec);
     if (!std::isfinite(value)) return Reason::kNotFinite;
     if (!(value > 0)) return Reason::kNotPositive;
   }
-  return Reason::kNone;
+  return anywhere ? Reason::kNone : Reason::kMetricAbsent;
 }
 
 /// Whether the metric is judged at all; if not, or if it cannot be, says so in `found`.
@@ -235,11 +244,8 @@ bool comes_to_judgement(const Evidence& evidence, const MetricSpec& spec, Findin
     return false;
   };
   if (!run.gate) return settle(Verdict::kOk, Reason::kNotGated);
-  if (const Reason trouble = trouble_with(evidence, found.metric, spec);
-      trouble == Reason::kMetricAbsent && !is_clock(found.metric)) {
-    // A percentile is left out where a run has too few samples for it.
-    return settle(Verdict::kInconclusive, trouble);
-  } else if (trouble != Reason::kNone) {
+  const Reason trouble = trouble_with(evidence, found.metric, spec);
+  if (trouble == Reason::kNotFinite || trouble == Reason::kNotPositive) {
     return settle(Verdict::kNotANumber, trouble);
   }
   if (evidence.before.empty()) return settle(Verdict::kNoBaseline, Reason::kOtherClass);
@@ -247,6 +253,13 @@ bool comes_to_judgement(const Evidence& evidence, const MetricSpec& spec, Findin
     return settle(Verdict::kInconclusive, Reason::kOtherClass);
   }
   if (same_build(evidence)) return settle(Verdict::kUnchangedBinary, Reason::kSameBuild);
+  if (trouble == Reason::kMetricAbsent) {
+    // Where it would not have been judged either, it is not missed.
+    const bool missed =
+        evidence.question->kind == Question::Kind::kPair || run.resource == Resource::kCpu;
+    return missed ? settle(Verdict::kInconclusive, trouble)
+                  : settle(Verdict::kOk, Reason::kNotPairable);
+  }
   return true;
 }
 
@@ -285,6 +298,9 @@ void judge_time(const Evidence& evidence, const std::string& metric,
     found.reason = Reason::kNotValid;
     found.detail = std::string(name(run.validity));
     for (const std::string& why : run.validity_reasons) found.detail += ": " + why;
+  } else if (new_values.empty()) {
+    found.verdict = Verdict::kInconclusive;
+    found.reason = Reason::kMetricAbsent;
   } else if (old_values.empty()) {
     found.verdict = before.empty() ? Verdict::kInconclusive : Verdict::kNew;
     found.reason = before.empty() ? Reason::kBaselineNotValid : Reason::kFirstSeen;

@@ -132,6 +132,27 @@ TEST(Decide, WithoutABaselineTimesAreAcceptedAndCountersAreNot) {
   EXPECT_EQ(decide(question).exit, Exit::kBroken);
 }
 
+TEST(Decide, APercentileThatSomeRunsLackIsJudgedByTheOthers) {
+  Question question = history(100, 100);
+  const auto give = [](Session& to, double value) {
+    to.metrics["p99"] = {"us", Better::kLower, MetricClass::kTime, 0.25, 0};
+    to.runs.front().samples["p99"] = {value};
+  };
+  for (Session& each : question.before) give(each, 10);
+  question.after.push_back(session({run(100)}));
+  give(question.after.back(), 20);
+  EXPECT_EQ(about(decide(question), "p99").verdict, Verdict::kSuspect);
+
+  // Only some repetitions had enough samples for it.
+  question.after.back().runs.front().samples["p99"] = {20, kNan};
+  question.after.back().runs.front().partial = {"p99"};
+  EXPECT_EQ(about(decide(question), "p99").verdict, Verdict::kInconclusive);
+  EXPECT_EQ(about(decide(question), "p99").reason, Reason::kMetricAbsent);
+
+  for (Session& each : question.after) each.facts.build_id = "old";
+  EXPECT_EQ(about(decide(question), "p99").verdict, Verdict::kUnchangedBinary);
+}
+
 TEST(Decide, AnUngatedTimeIsNotJudged) {
   Question question = history(100, 300);
   question.after.front().runs.front().gate = false;

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "compare/read/result_handler.hpp"
@@ -184,10 +185,9 @@ auto guarded(const std::string& text, const std::string& file, Work work) -> dec
 
 }  // namespace
 
-bool is_baseline(const std::string& text) {
-  // The key is the first that `append` writes.
-  const std::size_t key = text.find(kSchemaKey);
-  return key != std::string::npos && key < 64;
+bool is_baseline(std::string_view text) {
+  // The key is the first that `append` writes, so a large result file is not searched to its end.
+  return text.substr(0, 128).find(kSchemaKey) != std::string_view::npos;
 }
 
 Result<std::vector<Session>> read_baseline(const std::string& text, const std::string& file) {

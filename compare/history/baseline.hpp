@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare/model.hpp"
@@ -11,7 +12,7 @@
 /// The baselines: <root>/<machine class>/<size>/<group>.json, written by `record` alone.
 ///
 /// A file holds a digest of each recorded session: per benchmark and judged metric the session's
-/// statistic, the smallest repetition, the median and their number. docs/json.md has the schema.
+/// statistic, the smallest repetition, the median and their number. docs/compare.md has the schema.
 namespace plimsoll::compare {
 
 /// The version of the baseline files.
@@ -24,7 +25,7 @@ inline constexpr int kBaselineSchema = 1;
                                                          const std::string& file);
 
 /// Whether a JSON text is a baseline file and not a result file.
-[[nodiscard]] bool is_baseline(const std::string& text);
+[[nodiscard]] bool is_baseline(std::string_view text);
 
 /// What became of a recording.
 struct Recorded {

@@ -143,6 +143,7 @@ TEST(Reader, ACounterThatOneRepetitionLacksIsNotANumberThere) {
       read_one(file_with(row("a", 0, 1, R"(, "allocs": 2)") + "," + row("a", 1, 1)));
   EXPECT_EQ(find(session, "a").samples.at("allocs").front(), 2);
   EXPECT_TRUE(std::isnan(find(session, "a").samples.at("allocs").back()));
+  EXPECT_THAT(find(session, "a").partial, ElementsAre("allocs"));
 }
 
 TEST(Reader, ConvertsEveryTimeUnitToNanoseconds) {
@@ -307,6 +308,8 @@ TEST(Reader, AnInvariantThatBrokeInOneRepetitionIsBroken) {
 }
 
 TEST(Reader, RefusesANewerSchemaAndAnUnknownWord) {
+  EXPECT_THAT(error_of(file_with("", R"({"json_schema_version": 2})")),
+              HasSubstr("json_schema_version is 2"));
   EXPECT_THAT(error_of(file_with("", R"({"plimsoll": {"schema": 2}})")),
               AllOf(HasSubstr("schema is 2"), HasSubstr("up to 1")));
   EXPECT_THAT(error_of(file_with("", R"({"plimsoll": {"schema": 1, "metrics":

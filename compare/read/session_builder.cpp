@@ -153,6 +153,7 @@ Run make_run(std::string name, const std::vector<const Row*>& rows) {
     return a->repetition.value_or(0) < b->repetition.value_or(0);
   });
   std::set<std::int64_t> seen;
+  std::map<std::string, std::size_t> present;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const Row& row = *measured[i];
     if (row.repetition && !seen.insert(*row.repetition).second) {
@@ -167,7 +168,11 @@ Run make_run(std::string name, const std::vector<const Row*>& rows) {
     // A counter that only some repetitions have is a NaN in the others, so that it is judged.
     for (const auto& [key, value] : row.values) {
       run.samples.try_emplace(key, measured.size(), kNotANumber).first->second[i] = value;
+      ++present[key];
     }
+  }
+  for (const auto& [key, count] : present) {
+    if (count < measured.size()) run.partial.insert(key);
   }
   return run;
 }
@@ -256,6 +261,13 @@ Result<MetricsTable> read_metrics(const json& table) {
 
 Result<std::vector<Session>> build_sessions(const json& context, std::vector<Row> rows,
                                             const std::string& file, const std::string& plain_id) {
+  const json& version = at(context, "json_schema_version");
+  if (version.is_number_integer() && version.get<std::int64_t>() != kGoogleSchema) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("json_schema_version is {}, of a newer Google Benchmark; this "
+                            "plimsoll-compare reads {}",
+                            version.dump(), kGoogleSchema));
+  }
   const json& merged = at(context, "plimsoll_sessions");
   std::map<std::string, std::vector<Row>> by_session;
   if (merged.is_object()) {

@@ -13,6 +13,9 @@ namespace plimsoll::compare {
 /// The version of context.plimsoll that this code reads.
 inline constexpr int kResultSchema = 1;
 
+/// Google Benchmark's own json_schema_version, written from 1.8.4 on.
+inline constexpr int kGoogleSchema = 1;
+
 /// Makes the sessions of one file out of its context and rows. `plain_id` names the session where
 /// the file does not.
 /// Errors: kInvalidArgument for a schema newer than kResultSchema and for a metrics table with an

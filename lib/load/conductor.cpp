@@ -51,7 +51,9 @@ void Conductor::conduct() {
     if (stage_ == Stage::kWarmup) check_warmup(now);
     if (stage_ == Stage::kWindow && now >= window_end_) close_window();
     const TimePoint next = loop_.pace(now);
-    if (loop_.done() || hopeless(now)) break;
+    // A plan may run out before its window does; the window is measured to its end all the same.
+    const bool may_end = stage_ == Stage::kDrain || options_.fixed_operations > 0;
+    if ((may_end && loop_.done()) || hopeless(now)) break;
     loop_.wait_until(std::min(next, next_duty()));
   }
   if (stage_ != Stage::kDrain) close_window();

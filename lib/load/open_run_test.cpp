@@ -48,6 +48,17 @@ TEST(OpenRun, OffersExactlyWhatThePlanHoldsForTheWindow) {
   EXPECT_FALSE(report.validity.has(Verdict::kUnbalanced)) << reasons(report);
 }
 
+TEST(OpenRun, APlanThatRunsOutEarlyDoesNotEndTheWindow) {
+  Options options = open(Mode::kOpenCatchUp, 2, 1);  // At 0 ms; the next would be at 500.
+  options.window = 400ms;
+  SubjectThread subject;
+  const TimePoint start = Clock::now();
+  const Report report = must_run(options, subject, answer_at_once);
+  EXPECT_GE(Clock::now() - start, 400ms);
+  EXPECT_EQ(report.ledger.planned, 1U);
+  EXPECT_GE(report.host.seconds, 0.3);
+}
+
 TEST(OpenRun, TheSumOfLagAndServiceIsTheResponse) {
   SubjectThread subject;
   const Report report =

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,6 +157,34 @@ TEST(ProcessTree, AKilledRootIsGoneEvenAsAZombie) {
   EXPECT_EQ(tree->read(true).processes, 0);
   child.kill();
   EXPECT_FALSE(tree->alive());
+}
+
+/// A fork whose child gets this pid; -1 where that is not permitted.
+int fork_as(int pid) {
+  pid_t wanted = pid;
+  clone_args arguments{};
+  arguments.exit_signal = SIGCHLD;
+  arguments.set_tid = reinterpret_cast<std::uint64_t>(&wanted);
+  arguments.set_tid_size = 1;
+  return static_cast<int>(::syscall(SYS_clone3, &arguments, sizeof(arguments)));
+}
+
+TEST(ProcessTree, AnotherProcessUnderTheSamePidIsNotTheOneThatWasWatched) {
+  Child child(sleep_for_ever);
+  const int pid = child.pid();
+  auto tree = ProcessTree::open(pid, Scope::kDescendants);
+  ASSERT_TRUE(tree);
+  child.kill();
+  std::this_thread::sleep_for(50ms);  // Start times are told apart by ticks of 10 ms.
+  const int again = fork_as(pid);
+  if (again == 0) sleep_for_ever();
+  if (again < 0) GTEST_SKIP() << "may not choose a pid";
+  EXPECT_EQ(again, pid);
+  EXPECT_TRUE(read_process_stat(pid));
+  EXPECT_FALSE(tree->alive());
+  EXPECT_EQ(tree->read(true).processes, 0);
+  ::kill(again, SIGKILL);
+  ::waitpid(again, nullptr, 0);
 }
 
 TEST(ProcessTree, SurvivesProcessesThatComeAndGoWhileItReads) {

@@ -49,12 +49,19 @@ TEST(Leak, ASlopeAtHalfTheLimitPasses) {
             LeakVerdict::kClean);
 }
 
+TEST(Leak, TheUpperBoundDecidesAndNotTheEstimate) {
+  Series series;
+  series.slope = Slope{0.5, 0.1, 1.0};
+  EXPECT_EQ(judge_leak(series, 1.0), LeakVerdict::kClean);
+  series.slope = Slope{0.5, 0.1, 1.01};
+  EXPECT_EQ(judge_leak(series, 1.0), LeakVerdict::kLeaking);
+}
+
 TEST(Leak, AShortSeriesProvesNothing) {
   SeriesRecorder recorder;
   EXPECT_EQ(judge_leak(recorder.summarize("bytes"), kLimit), LeakVerdict::kTooShort);
   for (int i = 0; i < 3; ++i) recorder.add(i, 1.0);
   EXPECT_EQ(judge_leak(recorder.summarize("bytes"), kLimit), LeakVerdict::kTooShort);
-  // Six minima bound nothing either: the interval of Sen's slope is still infinite on one side.
   const Series series = recorder.summarize("bytes");
   EXPECT_EQ(series.samples, 3U);
   EXPECT_FALSE(series.slope);
