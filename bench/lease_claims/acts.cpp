@@ -8,6 +8,9 @@ namespace {
 constexpr std::chrono::milliseconds kExpiresAtOnce{1};
 constexpr std::chrono::milliseconds kHeld{std::chrono::hours{1}};
 constexpr std::size_t kStock = 1000;
+constexpr std::size_t kStockClaim = 100;  // By one statement; a batch divides it.
+
+std::ptrdiff_t step_of(std::size_t batch) { return static_cast<std::ptrdiff_t>(batch); }
 
 lease::ClaimRequest request(std::string tenant, std::chrono::milliseconds ttl, std::size_t limit) {
   return lease::ClaimRequest{std::move(tenant), "bench", ttl, limit};
@@ -44,16 +47,18 @@ bool Acts::stocked(Act act, std::size_t steps) const noexcept {
 
 asio::awaitable<Result<void>> Acts::restock(Act act) {
   if (act == Act::kClaim) co_return Result<void>{};
-  for (std::size_t taken = 0; taken < kStock; taken += batch_) {
+  for (std::size_t taken = 0; taken < kStock; taken += kStockClaim) {
     Result<std::vector<lease::Lease>> leases =
-        co_await stocker_.claim(*connection_, request(stage_.tenant(turn_++), kHeld, batch_));
+        co_await stocker_.claim(*connection_, request(stage_.tenant(turn_++), kHeld, kStockClaim));
     if (!leases) co_return fail(leases.error());
-    if (leases->size() != batch_) {
+    if (leases->size() != kStockClaim) {
       co_return fail(Errc::kInternal, fmt::format("wrong: {} leases in stock where {} are due",
-                                                  leases->size(), batch_));
+                                                  leases->size(), kStockClaim));
     }
-    claimed_ += batch_;
-    stock_.push_back(std::move(*leases));
+    claimed_ += kStockClaim;
+    for (auto first = leases->begin(); first != leases->end(); first += step_of(batch_)) {
+      stock_.emplace_back(first, first + step_of(batch_));
+    }
   }
   co_return Result<void>{};
 }

@@ -32,7 +32,7 @@ enum class Act { kClaim, kRenew, kRelease, kFire };
 /// Thread safety: none; on the connection's executor.
 class Acts {
  public:
-  /// REQUIRES: all three outlive this object and its coroutines.
+  /// REQUIRES: all three outlive this object and its coroutines; `batch` divides 100.
   Acts(const Stage& stage, const lease::Claimer& claimer, pg::Connection& connection,
        std::size_t batch);
 
