@@ -75,7 +75,8 @@ void Stage::log_nonces(vault::checks::NonceLog& log) {
 std::uint64_t Stage::rotate(Caller& caller) {
   const std::uint32_t next = ring_->hold()->current + 1;
   must(ring_->add(master_key(next)));
-  vault::RotationOptions options{.to = next, .actor = "bench"};
+  vault::RotationOptions options{
+      .to = next, .actor = "bench", .policy = vault::LockPolicy::kBestEffort};
   auto rotation =
       must(caller.run(vault::Rotation::begin(caller.connection(), *ring_, std::move(options))));
   const auto sweep = must(caller.run(rotation->sweep()));

@@ -145,7 +145,7 @@ asio::awaitable<Result<std::unique_ptr<Rotation>>> Rotation::begin(pg::Connectio
     co_return fail(Errc::kNotFound,
                    fmt::format("rotation: this ring holds no master key version {}", options.to));
   }
-  auto session = VaultSession::create(ring);
+  auto session = VaultSession::create(ring, options.policy);
   if (!session) co_return fail(std::move(session.error()));
   auto fence = co_await take_lease(connection, options.actor, options.lease);
   if (!fence) co_return fail(std::move(fence.error()));

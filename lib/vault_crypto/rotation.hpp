@@ -20,6 +20,7 @@ struct RotationOptions {
   std::string actor;        ///< For the audit trail and for whoever else wants to rotate.
   std::size_t batch = 256;  ///< Rows rewrapped in one statement. 1 to 10,000.
   std::chrono::milliseconds lease{10000};  ///< How long without a sign of life until another may.
+  LockPolicy policy = LockPolicy::kRequired;  ///< For the data keys that pass through memory.
 };
 
 /// What a sweep has done.

@@ -195,6 +195,46 @@ TEST_F(RotationTest, TheOldKeyIsNotRetiredWhileASecretIsUnderIt) {
   EXPECT_THAT(too_late.error().message, HasSubstr("retired"));
 }
 
+TEST_F(RotationTest, AWriteSealedBeforeTheRotationAndSentAfterItIsSealedAgain) {
+  testing::Plain rotator(dsn());
+  rotator.rows(fmt::format("INSERT INTO vault_keys (version, key_id) VALUES (2, '{}')",
+                           to_bytea(testing::master(2, 64)->id())));
+  // The old key is being retired, and the writer's foreign key waits to see how that ends.
+  rotator.rows("BEGIN; DELETE FROM vault_keys WHERE version = 1");
+  Result<std::uint64_t> added = fail(Errc::kInternal, "not yet");
+  std::thread writing([&] { added = actor().add(name_of(0), plain_of(0)); });
+  while (count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0) {
+    std::this_thread::sleep_for(1ms);
+  }
+  add_key(2);
+  must(ring_->make_current(2));
+  rotator.rows("COMMIT");
+  writing.join();
+  EXPECT_EQ(must(std::move(added)), 1u);
+  EXPECT_EQ(under(2), 1);
+  expect_unchanged(1);
+  EXPECT_EQ(count("SELECT count(*) FROM vault_audit WHERE action = 'create'"), 1);
+}
+
+TEST_F(RotationTest, ARowUnderAnOlderKeyThanTheRingHoldsIsReadOnceMoreAndNotForEver) {
+  add_secrets(1);
+  const auto trips = [](Actor& reader) {
+    const auto before = reader.connection().counters().round_trips;
+    EXPECT_EQ(code_of(reader.read(name_of(0))), Errc::kNotFound);
+    return reader.connection().counters().round_trips - before;
+  };
+  KeyRing newer;  // Only version 2: as after a rotation that this row was read just before.
+  must(newer.add(testing::master(2, 64)));
+  must(newer.make_current(2));
+  Actor ahead(dsn(), newer);
+  EXPECT_EQ(trips(ahead), 2u);
+  KeyRing other;  // Version 1 is no older than what it holds: reading again cannot help.
+  must(other.add(testing::master(1, 99)));
+  must(other.make_current(1));
+  Actor foreign(dsn(), other);
+  EXPECT_EQ(trips(foreign), 1u);
+}
+
 TEST_F(RotationTest, ARetiredVersionDoesNotComeBack) {
   add_key(2);
   auto rotation = must(begin(actor(), options(2)));

@@ -58,8 +58,8 @@ Result<VaultSession> VaultSession::create(const KeyRing& ring, LockPolicy policy
   return VaultSession(ring, policy, std::move(*scratch), std::move(*sealing), std::move(*opening));
 }
 
-Result<VaultSession::Wrapper*> VaultSession::wrapper_for(std::uint32_t version) {
-  const RingSnapshot& ring = reader_.get();
+Result<VaultSession::Wrapper*> VaultSession::wrapper_for(const RingSnapshot& ring,
+                                                         std::uint32_t version) {
   if (pruned_at_ != reader_.generation()) {
     std::erase_if(wrappers_, [&ring](const Wrapper& wrapper) {
       return ring.find(wrapper.master->version()) != wrapper.master;
@@ -86,9 +86,10 @@ Result<VaultSession::Wrapper*> VaultSession::wrapper_for(std::uint32_t version) 
 }
 
 Result<void> VaultSession::wrap_into(SecretKey::View key, KeyBlock& block) {
-  const std::uint32_t current = reader_.get().current;
+  const RingSnapshot& ring = reader_.get();
+  const std::uint32_t current = ring.current;
   if (current == 0) return fail(Errc::kNotFound, "the ring has no current master key");
-  auto wrapper = wrapper_for(current);
+  auto wrapper = wrapper_for(ring, current);
   if (!wrapper) return fail(std::move(wrapper.error()));
   Wrapper& with = **wrapper;
   if (!with.allowance.spend()) {
@@ -118,7 +119,7 @@ Result<KeyBlock> VaultSession::wrap(SecretKey::View key) {
 
 Result<void> VaultSession::unwrap_into(KeyBlockView block, SecretKey& key) {
   const std::uint32_t version = master_version_of(block);
-  auto wrapper = wrapper_for(version);
+  auto wrapper = wrapper_for(reader_.get(), version);
   if (!wrapper) return fail(std::move(wrapper.error()));
   Wrapper& with = **wrapper;
   if (!equal_in_constant_time(master_id_of(block), with.master->id())) {

@@ -79,7 +79,8 @@ class VaultSession {
         sealing_(std::move(sealing)),
         opening_(std::move(opening)) {}
 
-  [[nodiscard]] Result<Wrapper*> wrapper_for(std::uint32_t version);
+  /// `ring` is what `reader_` has just returned.
+  [[nodiscard]] Result<Wrapper*> wrapper_for(const RingSnapshot& ring, std::uint32_t version);
   [[nodiscard]] Result<KeyBlock> wrap(SecretKey::View key);
   [[nodiscard]] Result<void> wrap_into(SecretKey::View key, KeyBlock& block);
   [[nodiscard]] Result<void> unwrap_into(KeyBlockView block, SecretKey& key);
