@@ -71,7 +71,8 @@ std::string text_of(const Json& document) {
 Result<JsonFile> JsonFile::create(const std::string& path, const Json& first) {
   std::error_code error;
   // A link is followed: renaming over it would leave what it points to as it was.
-  const fs::path target = fs::weakly_canonical(path, error);
+  // Made absolute first, since a bare name has no parent to create.
+  const fs::path target = fs::weakly_canonical(fs::absolute(path), error);
   if (error)
     return fail(Errc::kInternal, fmt::format("cannot resolve '{}': {}", path, error.message()));
   const auto status = fs::status(target, error);

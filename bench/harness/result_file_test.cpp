@@ -196,6 +196,16 @@ TEST(ResultFile, NothingElseIsLeftInItsDirectory) {
   EXPECT_EQ(names, std::vector<std::string>{"r.json"});
 }
 
+TEST(ResultFile, MayBeNamedWithoutADirectory) {
+  const TemporaryDirectory directory;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory / ".");
+  const int exit_code = measure("bare.json", {"--benchmark_filter=ok/loop"}).exit_code;
+  std::filesystem::current_path(before);
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(directory / "bare.json"));
+}
+
 TEST(ResultFile, AnOldResultIsNeverMistakenForThisRuns) {
   const TemporaryDirectory directory;
   const std::string file = directory / "r.json";

@@ -120,7 +120,7 @@ load::Options crew_options(const Case& c, Stage& stage, const Duty& duty) {
   options.fixed_operations = c.fixed_operations();
   options.warmup_floor = milliseconds{scaled(0, 150, 200)};
   options.warmup_cap = milliseconds{scaled(0, 400, 2000)};
-  options.window = milliseconds{scaled(60, 400, 2000)};
+  options.window = milliseconds{scaled(250, 400, 2000)};
   options.seed = seed();
   if (stage.server().postmaster_pid > 0) options.server_pids = {stage.server().postmaster_pid};
   options.server_count = server_count(stage, duty);
