@@ -80,15 +80,16 @@ HostUse host_use(const HostInterval& interval) noexcept {
   const double capacity = interval.cores * interval.seconds;
   if (capacity <= 0) return use;
   const double steal = interval.after.steal - interval.before.steal;
-  double foreign = 0;
+  // What is not idle was used. The fields for user and system time would say it less well: a tick
+  // goes to whichever task it happens to hit, while idle and steal are kept to the nanosecond.
+  const double idle = interval.after.idle - interval.before.idle;
+  const double rest = capacity - idle - steal - interval.ours;
+  // Idle, storage wait and steal are each cut to whole ticks.
+  double foreign = rest - 3 * interval.tick;
   if (interval.others) {
-    foreign = *interval.others - 2 * interval.tick;  // User and system time are cut to whole ticks.
-  } else {
-    // What is not idle was used. The fields for user and system time would say it less well: a tick
-    // goes to whichever task it happens to hit, while idle and steal are kept to the nanosecond.
-    const double idle = interval.after.idle - interval.before.idle;
-    // Idle, storage wait and steal are each cut to whole ticks.
-    foreign = capacity - idle - steal - interval.ours - 3 * interval.tick;
+    // User and system time are cut to whole ticks. A process that ends while /proc is read can be
+    // counted twice, in itself and in its parent, so nobody is charged with more than was used.
+    foreign = std::min(*interval.others - 2 * interval.tick, rest);
   }
   use.foreign_cores = std::max(0.0, foreign / interval.seconds);
   use.steal_share = std::clamp((steal - interval.tick) / capacity, 0.0, 1.0);

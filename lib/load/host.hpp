@@ -53,10 +53,11 @@ struct HostInterval {
   CpuTimes after;
   double seconds = 0;
   double cores = 1;
-  /// CPU seconds of all other processes, where they can all be seen; else it is inferred from what
-  /// was neither idle nor `ours`, which charges others with the interrupts of idle cores too.
+  /// CPU seconds of all other processes, where they can all be seen, and never more than what was
+  /// neither idle nor `ours`; else that itself, which charges others with the interrupts of idle
+  /// cores too.
   std::optional<double> others{};
-  double ours = 0;  ///< CPU seconds of our trees and of the kernel's threads.
+  double ours = 0;  ///< CPU seconds of our trees; without `others` of the kernel's threads too.
   double tick = 0;  ///< The kernel's unit, in seconds.
 };
 

@@ -62,6 +62,12 @@ TEST(HostUse, WhereAllProcessesCanBeSeenTheirSumIsBelieved) {
   EXPECT_DOUBLE_EQ(host_use(interval).foreign_cores, 0.0);
 }
 
+TEST(HostUse, NobodyIsChargedWithMoreThanWasUsed) {
+  HostInterval interval = idle_for(12, 5);
+  interval.others = 27.6;  // On two cores in ten seconds.
+  EXPECT_NEAR(host_use(interval).foreign_cores, 0.3, 1e-9);
+}
+
 TEST(HostUse, MoreThanThereIsCountsAsNothingForeign) {
   EXPECT_DOUBLE_EQ(host_use(idle_for(15, 8)).foreign_cores, 0.0);
 }

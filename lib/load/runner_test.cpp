@@ -266,7 +266,12 @@ TEST(ClosedRun, AServerThatDiesMakesItCrashedAndKeepsTheReport) {
   SubjectThread subject;
   const Report report =
       must_run(options, subject, [&](OpContext context) -> asio::awaitable<Outcome> {
-        if (context.sequence == 25) ::kill(pid, SIGKILL);
+        if (context.sequence == 25) {
+          ::kill(pid, SIGKILL);
+          // It is not dead before it was scheduled once more; a client would see it no sooner.
+          siginfo_t gone{};
+          ::waitid(P_PID, static_cast<id_t>(pid), &gone, WEXITED | WNOWAIT);
+        }
         co_return context.sequence < 25 ? Outcome{} : outcome(Outcome::Kind::kFailed, "08006");
       });
   ::waitpid(pid, nullptr, 0);

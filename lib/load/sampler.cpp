@@ -78,7 +78,7 @@ struct HostMark {
   TimePoint when;
   CpuTimes times;
   std::optional<double> others;
-  double ours = 0;  // Only where the others cannot be seen.
+  double ours = 0;  // Our trees; with the kernel's threads where the others cannot be seen.
 };
 
 HostInterval between(const HostMark& before, const HostMark& after) {
@@ -201,8 +201,8 @@ class Sampler::Impl {
   [[nodiscard]] std::optional<HostMark> mark() const {
     const auto times = read_cpu_times();
     if (!times) return std::nullopt;
-    HostMark now{Clock::now(), *times, others_cpu(roots_), 0};
-    if (!now.others) now.ours = trees_cpu(roots_) + kernel_threads_cpu();
+    HostMark now{Clock::now(), *times, others_cpu(roots_), trees_cpu(roots_)};
+    if (!now.others) now.ours += kernel_threads_cpu();
     return now;
   }
 
