@@ -108,7 +108,8 @@ Result<Opener*> RequestReader::opener_for(Bytes envelope) {
   const std::span<Place> ways = std::span(places_).subspan(set * kWays, kWays);
   Place* oldest = &ways.front();
   for (Place& place : ways) {
-    if (place.opener && std::ranges::equal(place.opener->key().block(), block)) {
+    if (place.opener &&
+        std::memcmp(place.opener->key().block().data(), block.data(), kKeyBlockBytes) == 0) {
       place.used = ++clock_;
       return &*place.opener;
     }
