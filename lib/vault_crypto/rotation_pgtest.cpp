@@ -203,7 +203,8 @@ TEST_F(RotationTest, AWriteSealedBeforeTheRotationAndSentAfterItIsSealedAgain) {
   rotator.rows("BEGIN; DELETE FROM vault_keys WHERE version = 1");
   Result<std::uint64_t> added = fail(Errc::kInternal, "not yet");
   std::thread writing([&] { added = actor().add(name_of(0), plain_of(0)); });
-  while (count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0) {
+  while (count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+               "query LIKE '%INSERT INTO vault_secrets%' AND query NOT LIKE '%pg_stat%'") == 0) {
     std::this_thread::sleep_for(1ms);
   }
   add_key(2);
