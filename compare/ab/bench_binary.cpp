@@ -124,6 +124,7 @@ Result<SampleReading> read_sample(const std::filesystem::path& file, const std::
   SampleReading reading;
   reading.resource = run.resource;
   reading.gate = run.gate;
+  reading.used_server = !session->facts.settings_hash.empty();
   reading.metric = gating_clock(run.resource);
   reading.dialect = session->facts.ours           ? Dialect::kOurs
                     : names_library_version(file) ? Dialect::kPlainSuffix
@@ -238,6 +239,7 @@ Result<BenchBinary::Calibrated> BenchBinary::calibrate(const AbTarget& target) {
   Calibrated calibrated;
   calibrated.dialect = reading->dialect;
   calibrated.gate = reading->gate;
+  calibrated.used_server = reading->used_server;
   calibrated.task.target = target;
   calibrated.task.resource = reading->resource;
   calibrated.task.metric = reading->metric;

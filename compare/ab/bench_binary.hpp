@@ -49,6 +49,7 @@ struct SampleReading {
   double min_effect =
       0;  ///< Of the gating clock in the file's metrics table; 0 when it names none.
   Dialect dialect = Dialect::kPlainNumber;
+  bool used_server = false;  ///< The process had a database, whatever the case does with it.
 };
 
 /// Errors: kRejected, with the reason, for a benchmark that is absent, failed, empty, aggregates
@@ -84,6 +85,7 @@ class BenchBinary {
     AbTask task;
     Dialect dialect = Dialect::kOurs;
     bool gate = true;
+    bool used_server = false;
   };
   [[nodiscard]] Result<Calibrated> calibrate(const AbTarget& target);
 

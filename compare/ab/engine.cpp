@@ -96,25 +96,27 @@ class Measurement {
 
   void drop_disturbed(Trial& trial) {
     if (!trial.runs() || !trial.task->is_cpu()) return;
-    std::erase_if(trial.blocks, [&](const Block& block) {
+    const auto dropped = std::erase_if(trial.blocks, [&](const Block& block) {
       if (!log_.disturbed(block.canary)) return false;
-      ++trial.void_blocks;
       patience_used_ += block.took;
       return true;
     });
+    trial.void_blocks += dropped;
+    if (dropped > 0 && patience_used_ >= options_.calm_budget) trial.out_of_patience = true;
   }
 
-  /// Sets `out_of_patience` when the budget is used up.
+  /// Sets `out_of_patience` when the machine is not calm and the budget is used up. While it is
+  /// calm, a case may begin whatever the cases before it used up.
   Result<void> wait_for_calm(Trial& trial) {
     for (;;) {
-      if (patience_used_ >= options_.calm_budget) {
-        trial.out_of_patience = true;
-        return {};
-      }
       const TimePoint before = lab_.now();
       const nanoseconds reading = lab_.canary();
       log_.add(reading);
       if (!log_.off(reading)) return {};
+      if (patience_used_ >= options_.calm_budget) {
+        trial.out_of_patience = true;
+        return {};
+      }
       report(trial, true);
       if (auto paused = lab_.pause(kCalmPause); !paused) return paused;
       patience_used_ += lab_.now() - before;
@@ -227,9 +229,10 @@ class Measurement {
     if (trial.out_of_patience || (trial.task->is_cpu() && disturbed > 0)) {
       result.verdict = AbVerdict::kInconclusive;
       result.reason = fmt::format(
-          "the canary was off by more than {:.0f} % beside {} blocks; measure again when the "
-          "machine is calm",
-          CanaryLog::kOff * 100, trial.void_blocks + disturbed);
+          "the machine did not stay calm: the canary was off by more than {:.0f} % beside {} of {} "
+          "blocks",
+          CanaryLog::kOff * 100, trial.void_blocks + disturbed,
+          trial.void_blocks + trial.blocks.size());
       return;
     }
     const Judgement& judged = trial.judgement;

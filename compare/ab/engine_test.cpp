@@ -205,6 +205,25 @@ TEST(Engine, AMachineThatNeverCalmsDownGivesNoCpuVerdictButADatabaseOne) {
   EXPECT_LT(lab.now().time_since_epoch(), seconds(200));
 }
 
+TEST(Engine, ACaseMayStillBeMeasuredInCalmAfterAnotherUsedUpThePatience) {
+  PaperLab lab(12);
+  lab.slowdown["g/s/d"] = 0.2;
+  lab.episode = [](seconds at) { return at > seconds(2) && at < seconds(130); };
+  const auto results = measured(lab, {task_of("g/s/c"), task_of("g/s/d")});
+  EXPECT_EQ(results[0].verdict, AbVerdict::kInconclusive);
+  // The second one finds the machine as the first one left it, and gives up at once.
+  EXPECT_EQ(results[1].verdict, AbVerdict::kInconclusive);
+  EXPECT_TRUE(results[1].pairs.empty());
+
+  PaperLab later(12);
+  later.slowdown["g/s/d"] = 0.2;
+  later.episode = [](seconds at) { return at > seconds(2) && at < seconds(124); };
+  const auto calm_again =
+      measured(later, {task_of("g/s/c"), task_of("g/s/io", Resource::kIo), task_of("g/s/d")});
+  EXPECT_EQ(calm_again[0].verdict, AbVerdict::kInconclusive);
+  EXPECT_EQ(calm_again[2].verdict, AbVerdict::kRegressed) << calm_again[2].reason;
+}
+
 TEST(Engine, AFailedSampleIsAnErrorAndNeverANumber) {
   PaperLab lab(9);
   lab.failing = "g/s/c";

@@ -119,7 +119,10 @@ std::string summary(const AbOutcome& outcome) {
   for (const auto& [verdict, count] : counts)
     parts.push_back(fmt::format("{} {}", count, name(verdict)));
   std::string line = parts.empty() ? "nothing measured" : fmt::format("{}", fmt::join(parts, ", "));
-  if (outcome.null_control) {
+  const bool judged = std::any_of(outcome.results.begin(), outcome.results.end(), is_judged);
+  if (outcome.null_control && !judged) {
+    line += "; the null control says nothing";
+  } else if (outcome.null_control) {
     line +=
         found_anything(outcome)
             ? "; the null control found a difference where there is none: believe no A/B here now"

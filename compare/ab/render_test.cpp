@@ -102,6 +102,10 @@ TEST(AbExitCode, ANullControlThatFindsSomethingIsInconclusive) {
   EXPECT_THAT(ab_text(outcome), HasSubstr("where there is none"));
   outcome.results[0].verdict = AbVerdict::kSame;
   EXPECT_EQ(ab_exit_code(outcome), 0);
+  EXPECT_THAT(ab_text(outcome), HasSubstr("found nothing, as it should"));
+  outcome.results[0].verdict = AbVerdict::kInconclusive;
+  EXPECT_EQ(ab_exit_code(outcome), 3);
+  EXPECT_THAT(ab_text(outcome), HasSubstr("the null control says nothing"));
 }
 
 }  // namespace

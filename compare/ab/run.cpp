@@ -207,6 +207,7 @@ class AbRun {
       return {};
     }
     AbTask& task = tasks_.emplace_back(base->task);
+    used_server_ = used_server_ || base->used_server || task.resource == Resource::kDb;
     if (request_.min_effect > 0) task.min_effect = request_.min_effect;
     if (task.min_effect <= 0) task.min_effect = kDefaultMinEffect;
     lab_.set_dialect(task, AbSideName::kBase, base->dialect);
@@ -228,10 +229,7 @@ class AbRun {
   }
 
   void note_infrastructure() {
-    const bool needs = std::any_of(tasks_.begin(), tasks_.end(), [](const AbTask& task) {
-      return task.resource == Resource::kDb;
-    });
-    if (!needs) return;
+    if (!used_server_) return;
     for (const char* variable : {"PLIMSOLL_INFRA_STATE", "PLIMSOLL_PG_URL"}) {
       const bool both = request_.base.environment.contains(variable) &&
                         request_.fresh.environment.contains(variable);
@@ -271,6 +269,7 @@ class AbRun {
   std::map<std::string, std::string> unchanged_;  ///< Group to build id.
   std::vector<AbTarget> targets_;
   std::vector<AbTask> tasks_;
+  bool used_server_ = false;
   AbOutcome outcome_;
 };
 
