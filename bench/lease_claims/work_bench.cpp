@@ -24,9 +24,10 @@ namespace {
 constexpr std::uint64_t kOperations = 200;
 
 /// A tenant for each operation, so that no claim meets a lease of an earlier one that may or may
-/// not have expired, and one for the operation that is not counted.
+/// not have expired. Some more: for the operation that is not counted, and for a stock of leases,
+/// which is claimed from ten tenants at once.
 Rows rows_for(Act act, std::size_t batch) {
-  const int tenants = static_cast<int>(kOperations) + 1;
+  const int tenants = static_cast<int>(kOperations) + 10;
   if (batch > 1) return Rows{tenants, static_cast<int>(batch), Rows::Due::kAll};
   return act == Act::kClaim ? Rows{tenants, 12, Rows::Due::kAll} : Rows{20, 120, Rows::Due::kAll};
 }
