@@ -82,7 +82,7 @@ TEST_F(Wal, OfTwiceTheWorkIsTwiceAsMuch) {
   EXPECT_EQ(twice->commits, 2 * kOperations);
   // Page splits and first records of a page do not double with the rows.
   EXPECT_NEAR(static_cast<double>(twice->bytes), 2.0 * static_cast<double>(once->bytes),
-              0.02 * static_cast<double>(twice->bytes));
+              0.03 * static_cast<double>(twice->bytes));
 }
 
 TEST_F(Wal, OfReadsIsNothing) {
@@ -93,10 +93,32 @@ TEST_F(Wal, OfReadsIsNothing) {
 }
 
 TEST_F(Wal, ThatCheckpointsFallIntoIsNotBelieved) {
-  const auto cost = measure_wal(server_, pass({kInsert, "CHECKPOINT"}));
+  int runs = 0;
+  WalPass interrupted = pass({kInsert});
+  interrupted.run = [&, run = interrupted.run]() -> Result<std::uint64_t> {
+    ++runs;
+    if (const auto done = execute(server_.dsn, {"CHECKPOINT"}); !done) return fail(done.error());
+    return run();
+  };
+  const auto cost = measure_wal(server_, interrupted);
   ASSERT_FALSE(cost);
   EXPECT_EQ(cost.error().code, Errc::kBusy);
   EXPECT_THAT(cost.error().message, HasSubstr("checkpoint"));
+  EXPECT_EQ(runs, 3) << "it tries again before it gives up";
+}
+
+TEST_F(Wal, IsMeasuredByTheSecondPassWhereACheckpointSpoiltTheFirst) {
+  int runs = 0;
+  WalPass spoilt_once = pass({kInsert});
+  spoilt_once.run = [&, run = spoilt_once.run]() -> Result<std::uint64_t> {
+    if (++runs == 1) (void)execute(server_.dsn, {"CHECKPOINT"});
+    return run();
+  };
+  const auto clean = measure_wal(server_, pass({kInsert}));
+  const auto cost = measure_wal(server_, spoilt_once);
+  ASSERT_TRUE(clean && cost);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(cost->bytes, clean->bytes);
 }
 
 TEST_F(Wal, PassGivesTheServerBackAsItWas) {
