@@ -171,7 +171,9 @@ std::string table_lines(std::span<const Row> rows, bool colours) {
   // A name that is too long for its column has a line of its own.
   const bool fits = name.size() < kNameWidth;
   if (!fits) made += name + "\n";
-  const auto times = times_of(rows);
+  // How long counting took says nothing about the subject.
+  const bool is_work = rows.front().record.kind == Kind::kWork;
+  const auto times = is_work ? std::nullopt : times_of(rows);
   const std::string spread =
       times && rows.size() > 1 ? fmt::format("+{:.1f} %", times->spread * 100) : std::string();
   made += fmt::format("{:<{}}{:>9} {:>7} {:>9} {:>9} {:>11}  {}\n", fits ? name : "", kNameWidth,

@@ -53,6 +53,15 @@ TEST(Table, ShowsPercentilesRateAndWork) {
   EXPECT_THAT(lines, Not(HasSubstr("17"))) << "information is no work";
 }
 
+TEST(Table, GivesCountedWorkNoTime) {
+  Row row = measured(1000);
+  row.record.kind = Kind::kWork;
+  row.counters = {{"wal_bytes_per_op", 312}};
+  const std::string lines = table_lines(std::vector{row}, false);
+  EXPECT_THAT(lines, HasSubstr("wal bytes 312"));
+  EXPECT_THAT(lines, Not(HasSubstr("us")));
+}
+
 TEST(Table, SaysWhyACaseIsNotToBeBelieved) {
   Row row = measured(1000);
   row.record.verdict = "HOST_CONTENDED";
