@@ -9,9 +9,3 @@ find_package(CLI11 2.1 REQUIRED)
 find_package(tl-expected 1.0 REQUIRED)
 find_package(benchmark 1.7 REQUIRED)
 find_package(GTest 1.12 REQUIRED)
-
-# Asio's headers are the bulk of every translation unit's cost; nobody spawns through Boost.Process.
-add_library(plimsoll_asio INTERFACE)
-target_link_libraries(plimsoll_asio INTERFACE Boost::headers Threads::Threads)
-target_compile_definitions(plimsoll_asio INTERFACE BOOST_ASIO_NO_DEPRECATED
-                                                   BOOST_ASIO_DISABLE_BOOST_COROUTINE)

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lib/core/json.hpp"
+
 namespace plimsoll::bench {
 namespace {
 
@@ -64,9 +66,7 @@ void remove_leftovers(const fs::path& target) {
 
 }  // namespace
 
-std::string text_of(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string text_of(const Json& document) { return json_text(document, 2) + "\n"; }
 
 Result<JsonFile> JsonFile::create(const std::string& path, const Json& first) {
   std::error_code error;

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "bench/lease_claims/acts.hpp"
+#include "lib/core/json.hpp"
 #include "lib/core/rng.hpp"
 #include "lib/lease_claims/claimer.hpp"
 #include "lib/lease_claims/schema.hpp"
@@ -48,7 +49,7 @@ int print_sql(const std::string& schema, const std::string& tenants, const std::
     all["claim"][std::string(lease::name(subject))] =
         lease::statements_for(subject, schema)->claim.sql;
   }
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}\n", json_text(all, 2));
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/json.hpp"
 #include "lib/core/statistics.hpp"
 #include "lib/core/units.hpp"
 
@@ -169,7 +170,7 @@ std::string ab_json(const AbOutcome& outcome) {
                   {"exit_code", ab_exit_code(outcome)},
                   {"results", std::move(results)},
                   {"notes", outcome.notes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 int ab_exit_code(const AbOutcome& outcome) {

@@ -14,6 +14,7 @@
 #include "compare/read/result_handler.hpp"
 #include "compare/read/session_builder.hpp"
 #include "compare/render/json_text.hpp"
+#include "lib/core/json.hpp"
 #include "lib/core/statistics.hpp"
 
 namespace plimsoll::compare {
@@ -157,7 +158,7 @@ Session read_session(const json& entry, const Session& common) {
 
 /// Parses and checks the schema. May throw json::exception; its callers turn that into an error.
 Result<json> parse_baseline(const std::string& text, const std::string& file) {
-  json document = json::parse(text);
+  json document = parse_json(text);
   const json schema = document.is_object() ? document.value(kSchemaKey, json()) : json();
   if (!schema.is_number_integer()) {
     return fail(bad(file, fmt::format("no baseline file: no number under {}", kSchemaKey)));
@@ -165,7 +166,7 @@ Result<json> parse_baseline(const std::string& text, const std::string& file) {
   if (schema.get<std::int64_t>() > kBaselineSchema) {
     return fail(bad(file, fmt::format("{} is {}, written by a newer plimsoll-compare; this one "
                                       "reads up to {}",
-                                      kSchemaKey, schema.dump(), kBaselineSchema)));
+                                      kSchemaKey, json_text(schema), kBaselineSchema)));
   }
   return document;
 }

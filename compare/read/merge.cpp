@@ -11,6 +11,7 @@
 #include "compare/read/bare_tokens.hpp"
 #include "compare/read/reader.hpp"
 #include "compare/read/result_handler.hpp"
+#include "lib/core/json.hpp"
 
 namespace plimsoll::compare {
 namespace {
@@ -110,8 +111,8 @@ Result<Merged> merge(std::span<const std::string> paths) {
   first_context.erase("plimsoll");
   first_context[kSessionsKey] = std::move(contexts);
   merged.text =
-      json{{"context", std::move(first_context)}, {"benchmarks", std::move(all_rows)}}.dump(
-          1, ' ', false, json::error_handler_t::replace) +
+      json_text(json{{"context", std::move(first_context)}, {"benchmarks", std::move(all_rows)}},
+                1) +
       "\n";
   return merged;
 }

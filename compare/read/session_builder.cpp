@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/core/json.hpp"
+
 namespace plimsoll::compare {
 namespace {
 
@@ -28,7 +30,7 @@ const json& at(const json& object, std::string_view key) {
 std::string text_at(const json& object, std::string_view key) {
   const json& value = at(object, key);
   if (value.is_string()) return value.get<std::string>();
-  return value.is_number() ? value.dump() : std::string();
+  return value.is_number() ? json_text(value) : std::string();
 }
 
 template <class Enum>
@@ -89,7 +91,7 @@ Result<Session> open_session(const json& context, const std::string& file,
   if (!schema.is_number_integer() || schema.get<std::int64_t>() > kResultSchema) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("context.plimsoll.schema is {}; this plimsoll-compare reads up to {}",
-                            schema.dump(), kResultSchema));
+                            json_text(schema), kResultSchema));
   }
   session.id = text_at(ours, "session");
   if (session.id.empty()) session.id = plain_id;
@@ -246,7 +248,7 @@ Result<MetricsTable> read_metrics(const json& table) {
       if (!number.is_number() || number.get<double>() < 0) {
         return fail(Errc::kInvalidArgument,
                     fmt::format("metrics table: {}.{} is {}; a number from 0 on", metric, key,
-                                number.dump()));
+                                json_text(number)));
       }
       *into = number.get<double>();
     }
@@ -266,7 +268,7 @@ Result<std::vector<Session>> build_sessions(const json& context, std::vector<Row
     return fail(Errc::kInvalidArgument,
                 fmt::format("json_schema_version is {}, of a newer Google Benchmark; this "
                             "plimsoll-compare reads {}",
-                            version.dump(), kGoogleSchema));
+                            json_text(version), kGoogleSchema));
   }
   const json& merged = at(context, "plimsoll_sessions");
   std::map<std::string, std::vector<Row>> by_session;

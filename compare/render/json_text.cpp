@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "lib/core/json.hpp"
+
 namespace plimsoll::compare {
 namespace {
 
@@ -15,9 +17,7 @@ bool is_plain(const Json& value) {
 }
 
 /// Bytes that are no UTF-8 become U+FFFD: a name of someone else's must not stop the report.
-std::string leaf_text(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string leaf_text(const Json& value) { return plimsoll::json_text(value); }
 
 void write(const Json& value, std::size_t depth, std::string& out) {
   if (!value.is_structured()) {
