@@ -7,8 +7,8 @@
 /// The two operations of nlohmann::json that cost the compiler most, instantiated once.
 namespace plimsoll {
 
-/// Throws nlohmann::json::parse_error, whose `byte` is the place counted from 1. A caller that reads
-/// members catches nlohmann::json::exception anyway.
+/// Throws nlohmann::json::parse_error, whose `byte` is the place counted from 1. A caller that
+/// reads members catches nlohmann::json::exception anyway.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text);
 
 /// On one line, or with `indent` spaces a level. Bytes that are not UTF-8 become U+FFFD.

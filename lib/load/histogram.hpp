@@ -123,8 +123,10 @@ class Histogram {
     ++count_;
     sum_ += ns;
     // Branches that are almost never taken cost less than two stores that the next call waits for.
-    if (ns < min_) [[unlikely]] min_ = ns;
-    if (ns > max_) [[unlikely]] max_ = ns;
+    if (ns < min_) [[unlikely]]
+      min_ = ns;
+    if (ns > max_) [[unlikely]]
+      max_ = ns;
   }
 
   std::vector<std::uint64_t> buckets_;
