@@ -33,7 +33,6 @@ struct AbProgress {
   std::size_t benchmarks = 0;
   std::size_t pairs = 0;  ///< Of this benchmark, kept so far.
   std::size_t pairs_wanted = 0;
-  bool waiting = false;  ///< For the canary to calm down.
   std::chrono::nanoseconds left{};
 };
 
@@ -53,7 +52,7 @@ struct AbRequest {
   std::chrono::seconds sample_limit{
       120};  ///< A sample process that takes longer is killed: an error.
   std::chrono::seconds calm_budget{
-      120};  ///< Time for waiting out a disturbed canary, in the whole A/B.
+      120};  ///< For blocks during which the canary changed, in the whole A/B.
   std::filesystem::path repository = ".";           ///< Where revisions are looked up.
   std::function<void(const AbProgress&)> progress;  ///< Called between samples; may be empty.
   std::function<void(const std::string&)>
@@ -70,9 +69,9 @@ struct AbPair {
 
 /// What the canary saw beside one benchmark.
 struct AbCanary {
-  double calm_ns = 0;           ///< Its calm level in this A/B.
-  double worst = 0;             ///< The slowest reading beside a kept block, relative to calm.
-  std::size_t void_blocks = 0;  ///< Blocks thrown away because it was off.
+  double median_ns = 0;         ///< Of its readings beside kept blocks.
+  double worst = 0;             ///< The slowest of them, relative to the median.
+  std::size_t void_blocks = 0;  ///< Blocks thrown away because it changed.
 };
 
 struct AbResult {
@@ -92,6 +91,9 @@ struct AbResult {
   AbVerdict verdict = AbVerdict::kUndecided;
   std::string reason;  ///< One line for people.
 };
+
+/// Whether its numbers mean anything.
+[[nodiscard]] bool is_judged(const AbResult& result);
 
 struct AbOutcome {
   std::string base;  ///< The sides, as a person would name them.

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "lib/core/clock.hpp"
 #include "lib/core/rng.hpp"
@@ -48,28 +50,19 @@ std::chrono::nanoseconds read_canary() {
   return spent;
 }
 
-void CanaryLog::add(std::chrono::nanoseconds reading) {
-  readings_.push_back(static_cast<double>(reading.count()));
-  const double low = quantile(readings_, 0.1);
-  std::vector<double> calm;
-  for (const double each : readings_) {
-    if (std::abs(each / low - 1) <= kOff) calm.push_back(each);
-  }
-  calm_ns_ = calm.empty() ? low : median(calm);
+double median_ns(std::span<const std::chrono::nanoseconds> readings) {
+  if (readings.empty()) return 0;
+  std::vector<double> values;
+  for (const auto reading : readings) values.push_back(static_cast<double>(reading.count()));
+  return median(std::move(values));
 }
 
-double CanaryLog::relative(std::chrono::nanoseconds reading) const {
-  return calm_ns_ > 0 ? static_cast<double>(reading.count()) / calm_ns_ : 1.0;
-}
-
-bool CanaryLog::off(std::chrono::nanoseconds reading) const {
-  return std::abs(relative(reading) - 1) > kOff;
-}
-
-bool CanaryLog::disturbed(std::span<const std::chrono::nanoseconds> readings) const {
-  const auto count = std::count_if(readings.begin(), readings.end(),
-                                   [this](std::chrono::nanoseconds r) { return off(r); });
-  return count >= 2 || (count == 1 && readings.size() == 1);
+bool disturbed(std::span<const std::chrono::nanoseconds> readings) {
+  const double middle = median_ns(readings);
+  const auto off = [&](std::chrono::nanoseconds reading) {
+    return std::abs(static_cast<double>(reading.count()) / middle - 1) > kCanaryOff;
+  };
+  return std::count_if(readings.begin(), readings.end(), off) >= 2;
 }
 
 }  // namespace plimsoll::compare

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <span>
-#include <vector>
 
 namespace plimsoll::compare {
 
@@ -16,33 +14,15 @@ namespace plimsoll::compare {
 /// Thread safety: one caller at a time. Errors: none.
 [[nodiscard]] std::chrono::nanoseconds read_canary();
 
-/// Every reading of one A/B, and what they say about a stretch of it. Pure.
-class CanaryLog {
- public:
-  /// A reading counts as off when it is this much slower or faster than calm.
-  static constexpr double kOff = 0.15;
+/// A reading counts as off when it is this much slower or faster than its neighbours.
+constexpr double kCanaryOff = 0.15;
 
-  /// O(n log n).
-  void add(std::chrono::nanoseconds reading);
+/// The middle one; 0 without readings.
+[[nodiscard]] double median_ns(std::span<const std::chrono::nanoseconds> readings);
 
-  /// The level of an undisturbed machine: the median of those readings that lie within kOff of the
-  /// lowest tenth. One calm reading in ten is enough to find it, and a rare lucky one does not move
-  /// it. 0 without readings.
-  [[nodiscard]] double calm_ns() const noexcept { return calm_ns_; }
-
-  /// The reading relative to calm, 1.0 being calm.
-  [[nodiscard]] double relative(std::chrono::nanoseconds reading) const;
-  [[nodiscard]] bool off(std::chrono::nanoseconds reading) const;
-
-  /// Whether a stretch with these readings was disturbed: two of them off, or its only one. A
-  /// single odd reading of several is a blip of some milliseconds between two samples.
-  [[nodiscard]] bool disturbed(std::span<const std::chrono::nanoseconds> readings) const;
-
-  [[nodiscard]] std::size_t size() const noexcept { return readings_.size(); }
-
- private:
-  std::vector<double> readings_;
-  double calm_ns_ = 0;  // Kept by `add`; asked for far more often.
-};
+/// Whether the machine changed during a stretch with these readings: two of them are off the
+/// stretch's median. A single odd one is a blip of some milliseconds between two samples. How fast
+/// the machine was all the while does not matter: both sides ran on it (docs/adr/0007).
+[[nodiscard]] bool disturbed(std::span<const std::chrono::nanoseconds> readings);
 
 }  // namespace plimsoll::compare

@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace plimsoll::compare {
 namespace {
 
-using std::chrono::nanoseconds;
-
-CanaryLog log_of(std::initializer_list<int> readings) {
-  CanaryLog log;
-  for (const int reading : readings) log.add(nanoseconds(reading));
-  return log;
+std::vector<std::chrono::nanoseconds> readings(std::initializer_list<int> values) {
+  return {values.begin(), values.end()};
 }
 
 TEST(Canary, ReadsTheSameWorkAgain) {
@@ -18,44 +16,25 @@ TEST(Canary, ReadsTheSameWorkAgain) {
   EXPECT_GT(read_canary().count(), 0);
 }
 
-TEST(CanaryLog, FindsTheCalmLevelBelowALongEpisode) {
-  CanaryLog log;
-  for (int i = 0; i < 20; ++i) log.add(nanoseconds(1000 + i));
-  for (int i = 0; i < 80; ++i) log.add(nanoseconds(1600));
-  EXPECT_NEAR(log.calm_ns(), 1009.5, 1);
-  EXPECT_TRUE(log.off(nanoseconds(1600)));
-  EXPECT_FALSE(log.off(nanoseconds(1100)));
+TEST(Canary, TwoReadingsOffTheirNeighboursAreADisturbance) {
+  EXPECT_TRUE(disturbed(readings({1000, 1200, 1000, 1200, 1000})));
+  EXPECT_TRUE(disturbed(readings({1000, 1000, 1000, 1600, 1600})));
+  EXPECT_TRUE(disturbed(readings({1600, 1000, 1600, 1000, 1600})));
 }
 
-TEST(CanaryLog, IsNotFooledByOneLuckyReading) {
-  CanaryLog log = log_of({500});
-  for (int i = 0; i < 40; ++i) log.add(nanoseconds(1000));
-  EXPECT_DOUBLE_EQ(log.calm_ns(), 1000);
-  EXPECT_TRUE(log.off(nanoseconds(500)));
+TEST(Canary, OneOddReadingIsABlip) {
+  EXPECT_FALSE(disturbed(readings({1000, 1600, 1000, 1000, 1000})));
+  EXPECT_FALSE(disturbed(readings({1000, 1100, 1000, 900, 1000})));
 }
 
-TEST(CanaryLog, LearnsThatWhatItTookForCalmWasNot) {
-  CanaryLog log;
-  for (int i = 0; i < 20; ++i) log.add(nanoseconds(1500));
-  EXPECT_FALSE(log.off(nanoseconds(1500)));
-  for (int i = 0; i < 10; ++i) log.add(nanoseconds(1000));
-  EXPECT_TRUE(log.off(nanoseconds(1500)));
+TEST(Canary, ASteadilySlowMachineIsCalm) {
+  EXPECT_FALSE(disturbed(readings({1600, 1590, 1610, 1600, 1620})));
 }
 
-TEST(CanaryLog, OneOddReadingOfSeveralIsABlip) {
-  const CanaryLog log = log_of({1000, 1000, 1000, 1000, 1000, 1000});
-  const nanoseconds calm(1000);
-  const nanoseconds off(1200);
-  EXPECT_FALSE(log.disturbed(std::vector{calm, off, calm, calm, calm}));
-  EXPECT_TRUE(log.disturbed(std::vector{calm, off, calm, off, calm}));
-  EXPECT_TRUE(log.disturbed(std::vector{off}));
-  EXPECT_FALSE(log.disturbed(std::vector{calm}));
-  EXPECT_FALSE(log.disturbed({}));
-}
-
-TEST(CanaryLog, SaysNothingBeforeTheFirstReading) {
-  EXPECT_EQ(CanaryLog().calm_ns(), 0);
-  EXPECT_FALSE(CanaryLog().off(nanoseconds(5)));
+TEST(Canary, NothingReadIsNothingDisturbed) {
+  EXPECT_FALSE(disturbed({}));
+  EXPECT_FALSE(disturbed(readings({1000})));
+  EXPECT_EQ(median_ns({}), 0);
 }
 
 }  // namespace

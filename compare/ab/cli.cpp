@@ -27,9 +27,9 @@ class ProgressLine {
   void show(const AbProgress& progress) {
     if (isatty(STDERR_FILENO) == 0) return;
     const auto left = std::chrono::ceil<std::chrono::seconds>(progress.left).count();
-    fmt::print(stderr, "\r\033[K[{}/{}] {}: {} of {} pairs, {}:{:02} left{}", progress.number,
+    fmt::print(stderr, "\r\033[K[{}/{}] {}: {} of {} pairs, {}:{:02} left", progress.number,
                progress.benchmarks, progress.benchmark, progress.pairs, progress.pairs_wanted,
-               left / 60, left % 60, progress.waiting ? ", waiting for a calm machine" : "");
+               left / 60, left % 60);
     std::fflush(stderr);
     shown_ = true;
   }
@@ -148,7 +148,7 @@ CLI::App* add_ab_verb(CLI::App& app, AbCommand& command) {
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
   verb->add_option("--calm-budget", command.calm_budget_seconds,
-                   "Seconds to wait for a calm machine, in all")
+                   "Seconds to spend on pairs during which the machine changed, in all")
       ->check(CLI::Range(0, 3600))
       ->capture_default_str();
   verb->add_option("--repo", command.repository, "The repository in which revisions are looked up")

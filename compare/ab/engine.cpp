@@ -15,14 +15,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kCalmPause = std::chrono::milliseconds(500);
-constexpr int kFirstReadings = 10;
-
 struct Block {
   std::array<AbPair, 2> pairs;
   std::vector<nanoseconds> canary;
   std::vector<Validity> doubts;
-  nanoseconds took{};
 };
 
 struct Trial {
@@ -55,7 +51,6 @@ class Measurement {
   }
 
   Result<std::vector<AbResult>> run() {
-    for (int i = 0; i < kFirstReadings; ++i) log_.add(lab_.canary());
     if (auto got = collect_all(options_.policy.first_pairs); !got) return fail(got.error());
     look_first();
     if (auto got = collect_all(options_.policy.final_pairs); !got) return fail(got.error());
@@ -66,64 +61,18 @@ class Measurement {
   }
 
  private:
-  /// Until nothing is missing: a later trial may show that an earlier one's calm was none.
   Result<void> collect_all(std::size_t pairs) {
     wanted_ = pairs;
-    const auto lacks = [&](Trial& trial) {
-      drop_disturbed(trial);
-      return trial.runs() && trial.pairs() < pairs;
-    };
-    while (std::any_of(trials_.begin(), trials_.end(), lacks)) {
-      for (Trial& trial : trials_) {
-        if (auto got = collect(trial, pairs); !got) return got;
+    for (Trial& trial : trials_) {
+      while (trial.runs() && trial.pairs() < pairs) {
+        report(trial);
+        if (auto taken = take_block(trial); !taken) return taken;
       }
     }
     return {};
   }
 
-  Result<void> collect(Trial& trial, std::size_t pairs) {
-    while (trial.runs() && trial.pairs() < pairs) {
-      report(trial, false);
-      if (trial.task->is_cpu()) {
-        if (auto calm = wait_for_calm(trial); !calm) return calm;
-        if (!trial.runs()) return {};
-      }
-      if (auto taken = take_block(trial); !taken) return taken;
-      drop_disturbed(trial);
-    }
-    return {};
-  }
-
-  void drop_disturbed(Trial& trial) {
-    if (!trial.runs() || !trial.task->is_cpu()) return;
-    const auto dropped = std::erase_if(trial.blocks, [&](const Block& block) {
-      if (!log_.disturbed(block.canary)) return false;
-      patience_used_ += block.took;
-      return true;
-    });
-    trial.void_blocks += dropped;
-    if (dropped > 0 && patience_used_ >= options_.calm_budget) trial.out_of_patience = true;
-  }
-
-  /// Sets `out_of_patience` when the machine is not calm and the budget is used up. While it is
-  /// calm, a case may begin whatever the cases before it used up.
-  Result<void> wait_for_calm(Trial& trial) {
-    for (;;) {
-      const TimePoint before = lab_.now();
-      const nanoseconds reading = lab_.canary();
-      log_.add(reading);
-      if (!log_.off(reading)) return {};
-      if (patience_used_ >= options_.calm_budget) {
-        trial.out_of_patience = true;
-        return {};
-      }
-      report(trial, true);
-      if (auto paused = lab_.pause(kCalmPause); !paused) return paused;
-      patience_used_ += lab_.now() - before;
-    }
-  }
-
-  /// Adds a block, or sets `failure`. Errors: kCancelled only.
+  /// Adds a block, unless it is void; or sets `failure`. Errors: kCancelled only.
   Result<void> take_block(Trial& trial) {
     constexpr std::array kAbba{AbSideName::kBase, AbSideName::kFresh, AbSideName::kFresh,
                                AbSideName::kBase};
@@ -132,7 +81,7 @@ class Measurement {
     Block block;
     for (std::size_t i = 0; i < kAbba.size(); ++i) {
       const bool is_base = (kAbba[i] == AbSideName::kBase) != turned;
-      read_canary_beside(block);
+      block.canary.push_back(lab_.canary());
       const auto sample =
           lab_.sample(*trial.task, is_base ? AbSideName::kBase : AbSideName::kFresh);
       if (!sample) {
@@ -145,16 +94,16 @@ class Measurement {
       (is_base ? pair.base_real : pair.fresh_real) = sample->real_ns;
       if (sample->validity != Validity::kValid) block.doubts.push_back(sample->validity);
     }
-    read_canary_beside(block);
-    block.took = lab_.now() - before;
-    trial.blocks.push_back(std::move(block));
-    ++blocks_taken_;
-    return {};
-  }
-
-  void read_canary_beside(Block& block) {
     block.canary.push_back(lab_.canary());
-    log_.add(block.canary.back());
+    ++blocks_taken_;
+    if (trial.task->is_cpu() && disturbed(block.canary)) {
+      ++trial.void_blocks;
+      spent_on_void_ += lab_.now() - before;
+      trial.out_of_patience = spent_on_void_ >= options_.calm_budget;
+    } else {
+      trial.blocks.push_back(std::move(block));
+    }
+    return {};
   }
 
   [[nodiscard]] Evidence evidence_of(const Trial& trial, bool may_fire) const {
@@ -206,33 +155,34 @@ class Measurement {
     result.min_effect = task.min_effect;
     result.operations = task.operations;
     result.looks = trial.looks;
-    result.canary = {log_.calm_ns(), 0, trial.void_blocks};
-    std::size_t disturbed = 0;
+    result.canary.void_blocks = trial.void_blocks;
+    std::vector<nanoseconds> readings;
     for (const Block& block : trial.blocks) {
       result.pairs.insert(result.pairs.end(), block.pairs.begin(), block.pairs.end());
-      disturbed += log_.disturbed(block.canary) ? 1 : 0;
       for (const Validity doubt : block.doubts) ++result.doubts[doubt];
-      for (const nanoseconds reading : block.canary) {
-        result.canary.worst = std::max(result.canary.worst, log_.relative(reading));
-      }
+      readings.insert(readings.end(), block.canary.begin(), block.canary.end());
     }
-    set_verdict(result, trial, disturbed);
+    result.canary.median_ns = median_ns(readings);
+    if (!readings.empty()) {
+      const auto slowest = *std::max_element(readings.begin(), readings.end());
+      result.canary.worst = static_cast<double>(slowest.count()) / result.canary.median_ns;
+    }
+    set_verdict(result, trial);
     return result;
   }
 
-  void set_verdict(AbResult& result, const Trial& trial, std::size_t disturbed) const {
+  void set_verdict(AbResult& result, const Trial& trial) const {
     if (trial.failure) {
       result.verdict = AbVerdict::kError;
       result.reason = *trial.failure;
       return;
     }
-    if (trial.out_of_patience || (trial.task->is_cpu() && disturbed > 0)) {
+    if (trial.out_of_patience) {
       result.verdict = AbVerdict::kInconclusive;
       result.reason = fmt::format(
-          "the machine did not stay calm: the canary was off by more than {:.0f} % beside {} of {} "
-          "blocks",
-          CanaryLog::kOff * 100, trial.void_blocks + disturbed,
-          trial.void_blocks + trial.blocks.size());
+          "the machine did not stay calm: during {} of {} blocks the canary changed by more than "
+          "{:.0f} %",
+          trial.void_blocks, trial.void_blocks + trial.blocks.size(), kCanaryOff * 100);
       return;
     }
     const Judgement& judged = trial.judgement;
@@ -246,7 +196,7 @@ class Measurement {
     result.real_ratio = std::exp(hodges_lehmann(real, options_.policy.confidence).value);
   }
 
-  void report(const Trial& trial, bool waiting) {
+  void report(const Trial& trial) {
     if (!options_.progress) return;
     AbProgress progress;
     progress.benchmark = trial.task->target.benchmark;
@@ -254,7 +204,6 @@ class Measurement {
     progress.benchmarks = trials_.size();
     progress.pairs = trial.pairs();
     progress.pairs_wanted = wanted_;
-    progress.waiting = waiting;
     std::size_t missing = 0;
     for (const Trial& each : trials_) {
       const std::size_t goal = each.task->is_cpu() ? wanted_ : options_.policy.final_pairs;
@@ -272,8 +221,7 @@ class Measurement {
   Rng rng_;
   TimePoint start_;
   std::vector<Trial> trials_;
-  CanaryLog log_;
-  nanoseconds patience_used_{};
+  nanoseconds spent_on_void_{};
   std::size_t blocks_taken_ = 0;
   std::size_t wanted_ = 0;
 };

@@ -32,7 +32,7 @@ struct AbTask {
   double min_effect = 0.05;
   std::uint64_t operations = 0;
 
-  /// Judged on cpu_time: two looks, and only believed while the canary is calm.
+  /// Judged on cpu_time: two looks, and only of blocks in which the canary was calm.
   [[nodiscard]] bool is_cpu() const noexcept {
     return resource == Resource::kCpu || resource == Resource::kUnknown;
   }
@@ -48,8 +48,6 @@ class Lab {
   [[nodiscard]] virtual Result<AbSample> sample(const AbTask& task, AbSideName side) = 0;
   [[nodiscard]] virtual std::chrono::nanoseconds canary() = 0;
   [[nodiscard]] virtual TimePoint now() = 0;
-  /// Errors: kCancelled.
-  [[nodiscard]] virtual Result<void> pause(std::chrono::nanoseconds duration) = 0;
 };
 
 struct MeasureOptions {
@@ -62,10 +60,9 @@ struct MeasureOptions {
 /// Measures every task in blocks of four samples, ABBA or BAAB by the throw of a seeded coin, with
 /// a reading of the canary before each sample and after the last, and judges at two looks.
 ///
-/// A cpu block beside which the canary was off is void and taken again; so is an earlier one, once
-/// a later reading shows that what had been taken for calm was not. Waiting and void blocks
-/// together may take `calm_budget`; after that the case is INCONCLUSIVE. What is void is decided by
-/// the canary alone, never by the samples, so that it cannot favour a side. Errors: kCancelled.
+/// A cpu block during which the canary changed is void and taken again. Void blocks together may
+/// take `calm_budget`; from then on a case is INCONCLUSIVE at its next one. What is void is decided
+/// by the canary alone, never by the samples, so that it cannot favour a side. Errors: kCancelled.
 [[nodiscard]] Result<std::vector<AbResult>> measure(Lab& lab, std::span<const AbTask> tasks,
                                                     const MeasureOptions& options);
 

@@ -28,12 +28,6 @@ std::string time_of(const AbResult& result, double AbPair::*side) {
   return format_duration(std::chrono::nanoseconds(std::llround(ns)));
 }
 
-bool is_judged(const AbResult& result) {
-  constexpr std::array kJudged{AbVerdict::kRegressed, AbVerdict::kImproved, AbVerdict::kSame,
-                               AbVerdict::kUndecided};
-  return std::find(kJudged.begin(), kJudged.end(), result.verdict) != kJudged.end();
-}
-
 /// One line of the table, cell by cell.
 std::vector<std::string> cells_of(const AbResult& result) {
   std::vector<std::string> cells{result.target.benchmark,
@@ -85,7 +79,7 @@ Json json_of(const AbResult& result) {
     json["p_adjusted"] = result.p_adjusted;
     json["looks"] = result.looks;
   }
-  json["canary"] = {{"calm_ns", number(result.canary.calm_ns)},
+  json["canary"] = {{"median_ns", number(result.canary.median_ns)},
                     {"worst", number(result.canary.worst)},
                     {"void_blocks", result.canary.void_blocks}};
   for (const auto& [validity, count] : result.doubts) {
@@ -133,6 +127,12 @@ std::string summary(const AbOutcome& outcome) {
 }
 
 }  // namespace
+
+bool is_judged(const AbResult& result) {
+  constexpr std::array kJudged{AbVerdict::kRegressed, AbVerdict::kImproved, AbVerdict::kSame,
+                               AbVerdict::kUndecided};
+  return std::find(kJudged.begin(), kJudged.end(), result.verdict) != kJudged.end();
+}
 
 std::string ab_text(const AbOutcome& outcome) {
   std::vector<std::vector<std::string>> rows{

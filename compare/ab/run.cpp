@@ -60,14 +60,6 @@ class RealLab final : public Lab {
   nanoseconds canary() override { return read_canary(); }
   TimePoint now() override { return Clock::now(); }
 
-  Result<void> pause(nanoseconds duration) override {
-    pollfd entry{signals_.descriptor(), POLLIN, 0};
-    poll(&entry, 1,
-         static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
-    if (signals_.interrupted()) return fail(Errc::kCancelled, "interrupted");
-    return {};
-  }
-
  private:
   const AbRequest& request_;
   const HeldSignals& signals_;

@@ -46,6 +46,15 @@ Confirmation::Outcome outcome_of(AbVerdict verdict) {
 }
 
 Confirmation confirmation_of(const AbResult& result) {
+  if (!is_judged(result)) {
+    Confirmation none;
+    none.benchmark = result.target.benchmark;
+    none.metric = result.metric;
+    none.outcome = outcome_of(result.verdict);
+    none.ratio = none.low = none.high = none.p = kNoNumber;
+    none.detail = result.reason;
+    return none;
+  }
   return {result.target.benchmark, result.metric,       outcome_of(result.verdict),
           result.ratio.value,      result.ratio.low,    result.ratio.high,
           result.p_adjusted,       result.pairs.size(), result.reason};
@@ -55,10 +64,9 @@ Confirmation confirmation_of(const AbResult& result) {
 void show_progress(const AbProgress& progress) {
   if (::isatty(STDERR_FILENO) == 0) return;
   const auto left = std::chrono::ceil<std::chrono::seconds>(progress.left).count();
-  fmt::print(stderr, "\r\033[Kconfirming [{}/{}] {}: {} of {} pairs, {}:{:02} left{}",
+  fmt::print(stderr, "\r\033[Kconfirming [{}/{}] {}: {} of {} pairs, {}:{:02} left",
              progress.number, progress.benchmarks, progress.benchmark, progress.pairs,
-             progress.pairs_wanted, left / 60, left % 60,
-             progress.waiting ? ", waiting for a calm machine" : "");
+             progress.pairs_wanted, left / 60, left % 60);
   std::fflush(stderr);
 }
 

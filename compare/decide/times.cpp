@@ -120,11 +120,13 @@ void apply_to_clock(const Confirmation& pairs, Finding& found) {
   }
 }
 
-/// A suspect that is not the paired clock follows it: it was measured in the same operations.
+/// A suspect that is not the paired clock follows it: it was measured in the same operations. So
+/// does what was measured in a run that is not valid.
 void follow_clock(const Confirmation& pairs, Finding& found) {
-  if (found.verdict != Verdict::kSuspect) return;
+  if (found.verdict != Verdict::kSuspect && found.reason != Reason::kNotValid) return;
   switch (pairs.outcome) {
     case Confirmation::Outcome::kRegressed:
+      found.verdict = Verdict::kSuspect;
       found.reason = Reason::kClockConfirmed;
       return;
     case Confirmation::Outcome::kSame:
@@ -297,7 +299,9 @@ void judge_time(const Evidence& evidence, const std::string& metric,
     found.verdict = Verdict::kInconclusive;
     found.reason = Reason::kNotValid;
     found.detail = std::string(name(run.validity));
-    for (const std::string& why : run.validity_reasons) found.detail += ": " + why;
+    const auto& reasons = run.validity_reasons;
+    if (!reasons.empty()) found.detail += ": " + reasons.front();
+    if (reasons.size() > 1) found.detail += fmt::format(", and {} more", reasons.size() - 1);
   } else if (new_values.empty()) {
     found.verdict = Verdict::kInconclusive;
     found.reason = Reason::kMetricAbsent;

@@ -173,6 +173,25 @@ TEST(Decide, ARunThatIsNotValidIsNotJudgedButMayBePaired) {
   EXPECT_EQ(only(decide(question)).verdict, Verdict::kOk) << "the valid session is believed";
 }
 
+TEST(Decide, WhatPairsSayOfTheClockHoldsForTheRatesOfARunThatIsNotValid) {
+  Question question = history(100, 100);
+  for (auto* side : {&question.before, &question.after}) {
+    for (Session& each : *side) {
+      each.metrics["items_per_second"] = {"/s", Better::kHigher, MetricClass::kTime, 0.05, 0};
+      each.runs.front().samples["items_per_second"] = {1000};
+    }
+  }
+  question.after.front().runs.front().validity = Validity::kHostContended;
+  EXPECT_EQ(about(decide(question), "items_per_second").verdict, Verdict::kInconclusive);
+  question.confirmations = {{"g/s/c", "cpu_time", Outcome::kSame, 1, 1, 1, 1, 12, ""}};
+  EXPECT_EQ(about(decide(question), "items_per_second").verdict, Verdict::kOk);
+  EXPECT_EQ(decide(question).exit, Exit::kOk);
+  question.confirmations.front().outcome = Outcome::kRegressed;
+  EXPECT_EQ(about(decide(question), "items_per_second").verdict, Verdict::kSuspect);
+  question.confirmations.front().outcome = Outcome::kUndecided;
+  EXPECT_EQ(about(decide(question), "items_per_second").verdict, Verdict::kInconclusive);
+}
+
 TEST(Decide, ARunThatCannotBeBelievedAtAllIsAnError) {
   for (const Validity validity : {Validity::kServerCrashed, Validity::kUnbalanced}) {
     Question question = history(100, 100);

@@ -102,6 +102,23 @@ TEST(Text, PutsTheGravestFirstAndAlignsTheColumns) {
   EXPECT_EQ(std::count(columns.begin(), columns.end(), columns.front()), 4);
 }
 
+TEST(Text, LeavesOutARateThatRepeatsItsClock) {
+  Finding rate = finding("g/b", Verdict::kSuspect, Reason::kClockConfirmed);
+  rate.metric = "items_per_second";
+  Finding alone = rate;
+  alone.benchmark = "g/other";
+  Finding work = rate;
+  work.metric = "allocs_per_op";
+  work.klass = MetricClass::kWork;
+  const Report report =
+      report_of({finding("g/b", Verdict::kConfirmed, Reason::kPairsConfirmed), rate, alone, work});
+  const std::string text = render_text(report, {});
+  EXPECT_EQ(text.find("items_per_second"), text.rfind("items_per_second"));
+  EXPECT_THAT(text, AllOf(HasSubstr("g/other"), HasSubstr("allocs_per_op")));
+  const std::string all = render_text(report, {false, true});
+  EXPECT_NE(all.find("items_per_second"), all.rfind("items_per_second"));
+}
+
 TEST(Text, NamesTheLargestRegressionAndCountsTheOthers) {
   Finding large = finding("b/large", Verdict::kConfirmed, Reason::kPairsConfirmed);
   large.ratio = 2;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string_view>
 
 #include "compare/render/report.hpp"
@@ -49,6 +50,10 @@ std::string change_of(double before, double after) {
 }
 
 std::string p_text(double p) { return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.4f}", p); }
+
+bool is_clock(const Finding& found) {
+  return found.metric == "cpu_time" || found.metric == "real_time";
+}
 
 /// Why, in words, with the numbers that decided.
 std::string why(const Finding& found) {
@@ -122,9 +127,16 @@ std::string verdict_line(const Report& report) {
 }  // namespace
 
 std::string render_text(const Report& report, const TextStyle& style) {
+  std::set<std::string_view> clocked;
+  for (const Finding& found : report.findings) {
+    if (changed(found) && is_clock(found)) clocked.insert(found.benchmark);
+  }
   std::vector<const Finding*> shown;
   for (const Finding& found : report.findings) {
-    if (style.everything || changed(found)) shown.push_back(&found);
+    // A rate repeats what the line of its clock says.
+    const bool repeats =
+        found.klass == MetricClass::kTime && !is_clock(found) && clocked.contains(found.benchmark);
+    if (style.everything || (changed(found) && !repeats)) shown.push_back(&found);
   }
   std::stable_sort(shown.begin(), shown.end(),
                    [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
