@@ -103,7 +103,7 @@ asio::awaitable<Result<std::shared_ptr<Session>>> log_in(Config config,
   if (PQsetnonblocking(connection.get(), 1) != 0 || PQenterPipelineMode(connection.get()) != 1) {
     co_return fail(Errc::kInternal, one_line(PQerrorMessage(connection.get())));
   }
-  co_return std::make_shared<Session>(executor, std::move(connection), config);
+  co_return Session::make(executor, std::move(connection), config);
 }
 
 }  // namespace

@@ -11,10 +11,10 @@ namespace {
 asio::awaitable<Result<Rows>> run_one(std::shared_ptr<Session> session, Query query,
                                       std::chrono::milliseconds limit) {
   if (auto checked = check(query); !checked) co_return fail(std::move(checked.error()));
-  std::vector<Query> queries;
-  queries.push_back(std::move(query));
-  const auto call = std::make_shared<Call>(session->executor(), std::move(queries));
-  auto done = co_await Session::run(session, call, limit);
+  const auto call = std::make_shared<Call>(*session, std::move(query));
+  auto done = session->start(call, limit);
+  if (done && !call->is_done()) co_await Session::finished(call);
+  if (done) done = Session::outcome(*call);
   if (!done) co_return fail(std::move(done.error()));
   co_return std::move(call->statements().front().result);
 }
@@ -31,8 +31,10 @@ asio::awaitable<std::vector<Result<Rows>>> run_all(std::shared_ptr<Session> sess
       co_return refused;
     }
   }
-  const auto call = std::make_shared<Call>(session->executor(), std::move(queries));
-  auto done = co_await Session::run(session, call, limit);
+  const auto call = std::make_shared<Call>(*session, std::move(queries));
+  auto done = session->start(call, limit);
+  if (done && !call->is_done()) co_await Session::finished(call);
+  if (done) done = Session::outcome(*call);
   std::vector<Result<Rows>> results;
   results.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -48,8 +50,10 @@ asio::awaitable<std::vector<Result<Rows>>> run_all(std::shared_ptr<Session> sess
 asio::awaitable<Result<void>> run_script(std::shared_ptr<Session> session, std::string sql,
                                          std::chrono::milliseconds limit) {
   if (auto checked = check_script(sql); !checked) co_return checked;
-  const auto call = std::make_shared<Call>(session->executor(), std::move(sql));
-  auto done = co_await Session::run(session, call, limit);
+  const auto call = std::make_shared<Call>(*session, std::move(sql));
+  auto done = session->start(call, limit);
+  if (done && !call->is_done()) co_await Session::finished(call);
+  if (done) done = Session::outcome(*call);
   if (!done) co_return done;
   auto& result = call->statements().front().result;
   if (!result) co_return fail(std::move(result.error()));

@@ -54,8 +54,9 @@ struct Config {
 /// COPY is not possible here: it poisons the connection with kProtocol. Notices and notifications
 /// are dropped.
 ///
-/// Thread safety: none; all calls on the connection's executor. The executor may be destroyed with
-/// calls pending. An idle connection does not keep its io_context running.
+/// Thread safety: none; all calls on the connection's executor, by coroutines that run on it. Its
+/// io_context may end with calls pending, but must outlive the connection. An idle connection does
+/// not keep an io_context running.
 /// Errors: kUnavailable, kTimeout, kCancelled, kProtocol; kRejected, kRefused, kConflict, kBusy
 /// and others by SQLSTATE (sqlstate.hpp); kInvalidArgument for what cannot be sent: a NUL byte,
 /// over 65,535 parameters, over 1 GiB in one message, a name that stands for another text.

@@ -26,6 +26,8 @@ Group::Group(std::vector<Query> queries) {
   for (auto& query : queries) statements_.emplace_back(std::move(query));
 }
 
+Group::Group(Query query) { statements_.emplace_back(std::move(query)); }
+
 Group::Group(std::string script) : is_script_(true) {
   statements_.emplace_back(Query(std::move(script)));
 }
@@ -223,6 +225,12 @@ void GroupQueue::on_cancel_started() {
 const Group* GroupQueue::abandoned_head() const noexcept {
   const bool is_abandoned = !in_flight_.empty() && in_flight_.front()->abandoned_;
   return is_abandoned ? in_flight_.front().get() : nullptr;
+}
+
+std::vector<GroupPtr> GroupQueue::pending() const {
+  std::vector<GroupPtr> groups(in_flight_.begin(), in_flight_.end());
+  groups.insert(groups.end(), waiting_.begin(), waiting_.end());
+  return groups;
 }
 
 void GroupQueue::fail_all(const Error& error) {

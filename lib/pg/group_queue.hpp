@@ -33,6 +33,7 @@ class Group {
   };
 
   explicit Group(std::vector<Query> queries);
+  explicit Group(Query query);
   /// A script in the simple protocol.
   explicit Group(std::string script);
   Group(const Group&) = delete;
@@ -44,7 +45,7 @@ class Group {
   [[nodiscard]] std::vector<Statement>& statements() noexcept { return statements_; }
 
  protected:
-  /// Told once, when the answers are complete and somebody still waits for them. May not call back
+  /// Told once, when the answers are complete and the group was not withdrawn. May not call back
   /// into the queue.
   virtual void on_done() noexcept {}
 
@@ -114,6 +115,9 @@ class GroupQueue {
   void on_cancel_started();
   /// The server has taken the cancel, or could not be reached.
   void on_cancel_finished() noexcept { is_cancelling_ = false; }
+
+  /// Every group that is not done, oldest first.
+  [[nodiscard]] std::vector<GroupPtr> pending() const;
 
   /// Ends every group with `error`.
   void fail_all(const Error& error);

@@ -2,14 +2,17 @@
 
 #include <libpq-fe.h>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "lib/core/clock.hpp"
 #include "lib/pg/connection.hpp"
 #include "lib/pg/group_queue.hpp"
 
@@ -20,20 +23,24 @@ struct FinishConnection {
 };
 using ConnectionPtr = std::unique_ptr<PGconn, FinishConnection>;
 
-/// A group and the coroutine that waits for it. One timer is both the caller's deadline and its
-/// wake-up, so that a call costs one timer operation.
+class Session;
+class SessionRegistry;
+
+/// A group and the coroutine that waits for it.
 class Call final : public Group {
  public:
   template <class Content>
-  Call(const asio::any_io_executor& executor, Content content)
-      : Group(std::move(content)), timer_(executor) {}
-
-  [[nodiscard]] asio::steady_timer& timer() noexcept { return timer_; }
+  Call(Session& session, Content content) : Group(std::move(content)), session_(session) {}
 
  private:
-  void on_done() noexcept override { timer_.cancel(); }
+  friend class Session;
+  void on_done() noexcept override;
 
-  asio::steady_timer timer_;
+  Session& session_;  // Holds every call that is not done.
+  std::chrono::milliseconds limit_{};
+  TimePoint deadline_{};
+  std::optional<Error> given_up_;
+  asio::any_completion_handler<void()> resume_;
 };
 
 using CallPtr = std::shared_ptr<Call>;
@@ -44,6 +51,12 @@ using CallPtr = std::shared_ptr<Call>;
 /// Writing. While something cannot be sent, both directions are waited for, and what comes in is
 /// taken: the server may be blocked on writing to us while we write to it.
 ///
+/// Waking. What an answer completes is resumed on the spot, at the end of the handler that took the
+/// answer (`settle`), and what the resumed coroutines ask next is sent together after that. Through
+/// Asio's queue each call would cost one more turn of the loop, which is one more system call. One
+/// timer serves the deadlines of all calls and stays armed from call to call for the same reason;
+/// it is disarmed when the resumed coroutines leave the session idle.
+///
 /// Cancelling. See GroupQueue. A group whose caller gave up while the server executes it is
 /// cancelled at once; one that nobody waits for when its turn comes is given kPatience first, since
 /// most are over by then. A cancel that came between two statements of a group has no effect and is
@@ -52,18 +65,21 @@ using CallPtr = std::shared_ptr<Call>;
 /// is safe.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// `connection` is logged in. `config` gives the limits.
-  Session(asio::any_io_executor executor, ConnectionPtr connection, const Config& config);
+  /// `connection` is logged in and in nonblocking pipeline mode. `config` gives the limits.
+  [[nodiscard]] static std::shared_ptr<Session> make(asio::any_io_executor executor,
+                                                     ConnectionPtr connection,
+                                                     const Config& config);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  /// Sends the group as soon as its turn comes. Returns when it is answered, its answers then being
-  /// the caller's to move out; or earlier with the error of all its statements, which then stay the
-  /// session's.
-  [[nodiscard]] static asio::awaitable<Result<void>> run(std::shared_ptr<Session> self,
-                                                         CallPtr call,
-                                                         std::chrono::milliseconds limit);
+  /// Sends the group as soon as its turn comes. An error is that of all its statements.
+  [[nodiscard]] Result<void> start(const CallPtr& call, std::chrono::milliseconds limit);
+  /// Returns when the call is over. Not a coroutine; holds nothing but the call.
+  [[nodiscard]] static asio::awaitable<void> finished(CallPtr call);
+  /// How it ended. Answered, its statements are the caller's to move from; with an error, which is
+  /// then that of all its statements, they stay the session's. REQUIRES: `finished`.
+  [[nodiscard]] static Result<void> outcome(const Call& call);
 
   /// Ends the connection and every call with this error.
   void shut_down(const Error& reason);
@@ -77,7 +93,21 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] int server_version() const noexcept { return server_version_; }
 
  private:
-  [[nodiscard]] Result<void> submit(const CallPtr& call);
+  friend class Call;
+  friend class SessionRegistry;
+
+  Session(asio::any_io_executor executor, ConnectionPtr connection, const Config& config);
+  [[nodiscard]] SessionRegistry& registry() const;
+
+  void settle();
+  void resume_ready();
+  void settle_later();
+  void give_up(const CallPtr& call, Error why);
+  void forget_waiters() noexcept;
+  void arm(TimePoint deadline);
+  void disarm();
+  void on_deadline();
+
   void pump();
   [[nodiscard]] bool send(Group& group);
   [[nodiscard]] bool send_script(const Group::Statement& statement);
@@ -110,6 +140,10 @@ class Session : public std::enable_shared_from_this<Session> {
   GroupQueue queue_;
   Error reason_{};  ///< Why the connection is gone.
   std::vector<const char*> values_;
+  std::deque<asio::any_completion_handler<void()>> ready_;  ///< To be resumed.
+  asio::steady_timer deadline_;
+  TimePoint armed_for_ = TimePoint::max();
+  bool is_settling_ = false;
   bool is_reading_ = false;
 };
 
