@@ -28,6 +28,8 @@ target_compile_options(plimsoll_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   # Equal sources give equal binaries wherever they are built: the build id then tells whether anything changed.
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build
+  # ccache makes paths relative to the build folder; without it they are absolute.
+  -ffile-prefix-map=../..=. -ffile-prefix-map=generated=build/generated
   -fno-omit-frame-pointer
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
