@@ -22,6 +22,8 @@ if(PLIMSOLL_CCACHE)
       ${PLIMSOLL_CCACHE})
 endif()
 
+file(RELATIVE_PATH up "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+string(REGEX REPLACE "/$" "" up "${up}")
 add_library(plimsoll_options INTERFACE)
 target_include_directories(plimsoll_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(plimsoll_options INTERFACE
@@ -29,7 +31,7 @@ target_compile_options(plimsoll_options INTERFACE
   # Equal sources give equal binaries wherever they are built: the build id then tells whether anything changed.
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build
   # ccache makes paths relative to the build folder; without it they are absolute.
-  -ffile-prefix-map=../..=. -ffile-prefix-map=generated=build/generated
+  -ffile-prefix-map=${up}=. -ffile-prefix-map=generated=build/generated
   -fno-omit-frame-pointer
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -66,6 +66,10 @@ std::string_view name(Validity validity) noexcept {
   return "?";
 }
 
+bool is_clock(std::string_view metric) noexcept {
+  return metric == "real_time" || metric == "cpu_time";
+}
+
 std::string_view gating_clock(Resource resource) noexcept {
   return resource == Resource::kIo || resource == Resource::kDb ? "real_time" : "cpu_time";
 }

@@ -112,6 +112,9 @@ struct Session {
 [[nodiscard]] std::string_view name(Resource resource) noexcept;
 [[nodiscard]] std::string_view name(Validity validity) noexcept;
 
+/// `cpu_time` or `real_time`.
+[[nodiscard]] bool is_clock(std::string_view metric) noexcept;
+
 /// The metric of the run's gating clock: `cpu_time` or `real_time`.
 [[nodiscard]] std::string_view gating_clock(Resource resource) noexcept;
 

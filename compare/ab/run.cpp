@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -34,8 +33,7 @@ struct Pairing {
 /// The machine itself.
 class RealLab final : public Lab {
  public:
-  RealLab(const AbRequest& request, const HeldSignals& signals)
-      : request_(request), signals_(signals) {}
+  explicit RealLab(const AbRequest& request) : request_(request) {}
 
   void add(const std::string& group, Pairing pairing) { pairings_[group] = std::move(pairing); }
   [[nodiscard]] Pairing& pairing(const std::string& group) { return pairings_.at(group); }
@@ -62,7 +60,6 @@ class RealLab final : public Lab {
 
  private:
   const AbRequest& request_;
-  const HeldSignals& signals_;
   std::map<std::string, Pairing> pairings_;
   std::map<std::pair<std::string, AbSideName>, Dialect> dialects_;
 };
@@ -70,10 +67,7 @@ class RealLab final : public Lab {
 class AbRun {
  public:
   AbRun(AbRequest request, const HeldSignals& signals, const ScratchDirectory& scratch)
-      : request_(std::move(request)),
-        signals_(signals),
-        scratch_(scratch),
-        lab_(request_, signals) {}
+      : request_(std::move(request)), signals_(signals), scratch_(scratch), lab_(request_) {}
 
   Result<AbOutcome> run() {
     auto plan = plan_ab(request_, signals_);

@@ -77,7 +77,8 @@ void add_check(CLI::App& app, CheckOptions& options) {
       ->allow_extra_args(false);
   verb->add_flag("--interleaved", options.interleaved,
                  "The repetitions in the files were interleaved, so that ten a side are a test");
-  verb->add_flag("--all", options.all, "Show what did not change, too");
+  verb->add_flag("--all", options.all,
+                 "Show every finding: what did not change, and rates that repeat their clock");
 }
 
 void add_others(CLI::App& app, Options& options) {

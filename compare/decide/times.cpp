@@ -12,8 +12,6 @@
 namespace plimsoll::compare {
 namespace {
 
-bool is_clock(std::string_view metric) { return metric == "real_time" || metric == "cpu_time"; }
-
 /// Whether the metric gates a run of this resource: of the clocks only the one that it names.
 bool gates(std::string_view metric, Resource resource) {
   return !is_clock(metric) || resource == Resource::kUnknown || metric == gating_clock(resource);

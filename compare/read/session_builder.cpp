@@ -237,9 +237,8 @@ Result<MetricsTable> read_metrics(const json& table) {
         {MetricClass::kInvariant, MetricClass::kWork, MetricClass::kTime, MetricClass::kInfo});
     if (!klass) return fail(klass.error());
     MetricSpec spec{text_at(entry, "unit"), *better, *klass, 0, 0};
-    const bool is_clock = metric == "real_time" || metric == "cpu_time";
     if (spec.klass == MetricClass::kTime) {
-      spec.min_effect = is_clock ? kClockEffect : kOtherTimeEffect;
+      spec.min_effect = is_clock(metric) ? kClockEffect : kOtherTimeEffect;
     }
     for (const auto& [key, into] :
          {std::pair{"min_effect", &spec.min_effect}, std::pair{"tolerance", &spec.tolerance}}) {

@@ -51,10 +51,6 @@ std::string change_of(double before, double after) {
 
 std::string p_text(double p) { return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.4f}", p); }
 
-bool is_clock(const Finding& found) {
-  return found.metric == "cpu_time" || found.metric == "real_time";
-}
-
 /// Why, in words, with the numbers that decided.
 std::string why(const Finding& found) {
   std::string text(name(found.reason));
@@ -129,13 +125,13 @@ std::string verdict_line(const Report& report) {
 std::string render_text(const Report& report, const TextStyle& style) {
   std::set<std::string_view> clocked;
   for (const Finding& found : report.findings) {
-    if (changed(found) && is_clock(found)) clocked.insert(found.benchmark);
+    if (changed(found) && is_clock(found.metric)) clocked.insert(found.benchmark);
   }
   std::vector<const Finding*> shown;
   for (const Finding& found : report.findings) {
     // A rate repeats what the line of its clock says.
-    const bool repeats =
-        found.klass == MetricClass::kTime && !is_clock(found) && clocked.contains(found.benchmark);
+    const bool repeats = found.klass == MetricClass::kTime && !is_clock(found.metric) &&
+                         clocked.contains(found.benchmark);
     if (style.everything || (changed(found) && !repeats)) shown.push_back(&found);
   }
   std::stable_sort(shown.begin(), shown.end(),

@@ -22,6 +22,12 @@ TEST(Json, SaysWhereTextIsBroken) {
   }
 }
 
+TEST(Json, DiscardsWhatIsNotJson) {
+  EXPECT_TRUE(try_parse_json("{\"a\": ").is_discarded());
+  EXPECT_FALSE(try_parse_json("").is_object());
+  EXPECT_EQ(try_parse_json("[1]"), nlohmann::json({1}));
+}
+
 TEST(Json, WritesBytesThatAreNotUtf8AsReplacement) {
   EXPECT_EQ(json_text(nlohmann::json("a\xff")), "\"a\xEF\xBF\xBD\"");
   EXPECT_EQ(json_text(nlohmann::ordered_json("a\xff")), "\"a\xEF\xBF\xBD\"");

@@ -21,7 +21,7 @@ namespace plimsoll::load {
 /// still enter count, maximum and sum. A negative value is a caller's clock going backwards: it is
 /// recorded as 0 and counted in `negative`.
 ///
-/// 36 KiB each. `record` is O(1), allocates nothing and costs 2 to 3 ns (bench/load measures it).
+/// 36 KiB each. `record` is O(1), allocates nothing and costs a few nanoseconds (bench/load).
 ///
 /// Thread safety: none. Use one per thread and merge.
 /// Errors: only `from_parts`, which reads what somebody else wrote.

@@ -12,9 +12,7 @@ asio::awaitable<Result<Rows>> run_one(std::shared_ptr<Session> session, Query qu
                                       std::chrono::milliseconds limit) {
   if (auto checked = check(query); !checked) co_return fail(std::move(checked.error()));
   const auto call = std::make_shared<Call>(*session, std::move(query));
-  auto done = session->start(call, limit);
-  if (done && !call->is_done()) co_await Session::finished(call);
-  if (done) done = Session::outcome(*call);
+  auto done = co_await Session::run(session, call, limit);
   if (!done) co_return fail(std::move(done.error()));
   co_return std::move(call->statements().front().result);
 }
@@ -32,9 +30,7 @@ asio::awaitable<std::vector<Result<Rows>>> run_all(std::shared_ptr<Session> sess
     }
   }
   const auto call = std::make_shared<Call>(*session, std::move(queries));
-  auto done = session->start(call, limit);
-  if (done && !call->is_done()) co_await Session::finished(call);
-  if (done) done = Session::outcome(*call);
+  auto done = co_await Session::run(session, call, limit);
   std::vector<Result<Rows>> results;
   results.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -51,9 +47,7 @@ asio::awaitable<Result<void>> run_script(std::shared_ptr<Session> session, std::
                                          std::chrono::milliseconds limit) {
   if (auto checked = check_script(sql); !checked) co_return checked;
   const auto call = std::make_shared<Call>(*session, std::move(sql));
-  auto done = session->start(call, limit);
-  if (done && !call->is_done()) co_await Session::finished(call);
-  if (done) done = Session::outcome(*call);
+  auto done = co_await Session::run(session, call, limit);
   if (!done) co_return done;
   auto& result = call->statements().front().result;
   if (!result) co_return fail(std::move(result.error()));

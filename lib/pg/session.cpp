@@ -58,6 +58,14 @@ bool Session::is_idle() const noexcept {
   return !queue_.has_in_flight() && !queue_.has_waiting() && !queue_.in_block();
 }
 
+asio::awaitable<Result<void>> Session::run(std::shared_ptr<Session> self, CallPtr call,
+                                           std::chrono::milliseconds limit) {
+  if (auto started = self->start(call, limit); !started) co_return started;
+  if (!call->is_done()) co_await finished(call);
+  if (call->given_up_) co_return fail(std::move(*call->given_up_));
+  co_return Result<void>{};
+}
+
 Result<void> Session::start(const CallPtr& call, std::chrono::milliseconds limit) {
   if (!is_open()) return fail(reason_);
   if (auto added = queue_.add(call); !added) return added;
@@ -89,11 +97,6 @@ asio::awaitable<void> Session::finished(CallPtr call) {
   };
   return asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
       std::move(store), asio::use_awaitable, std::move(call));
-}
-
-Result<void> Session::outcome(const Call& call) {
-  if (call.given_up_) return fail(*call.given_up_);
-  return {};
 }
 
 void Session::give_up(const CallPtr& call, Error why) {

@@ -73,13 +73,12 @@ class Session : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  /// Sends the group as soon as its turn comes. An error is that of all its statements.
-  [[nodiscard]] Result<void> start(const CallPtr& call, std::chrono::milliseconds limit);
-  /// Returns when the call is over. Not a coroutine; holds nothing but the call.
-  [[nodiscard]] static asio::awaitable<void> finished(CallPtr call);
-  /// How it ended. Answered, its statements are the caller's to move from; with an error, which is
-  /// then that of all its statements, they stay the session's. REQUIRES: `finished`.
-  [[nodiscard]] static Result<void> outcome(const Call& call);
+  /// Sends the group as soon as its turn comes. Returns when it is answered, its answers then being
+  /// the caller's to move out; or earlier with the error of all its statements, which then stay the
+  /// session's. Errors: as Connection.
+  [[nodiscard]] static asio::awaitable<Result<void>> run(std::shared_ptr<Session> self,
+                                                         CallPtr call,
+                                                         std::chrono::milliseconds limit);
 
   /// Ends the connection and every call with this error.
   void shut_down(const Error& reason);
@@ -98,6 +97,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Session(asio::any_io_executor executor, ConnectionPtr connection, const Config& config);
   [[nodiscard]] SessionRegistry& registry() const;
+
+  [[nodiscard]] Result<void> start(const CallPtr& call, std::chrono::milliseconds limit);
+  /// Returns when the call is over. Not a coroutine; holds nothing but the call.
+  [[nodiscard]] static asio::awaitable<void> finished(CallPtr call);
 
   void settle();
   void resume_ready();
