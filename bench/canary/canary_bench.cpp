@@ -4,8 +4,8 @@
 //           that a neighbour on its sibling thread shows in them and in nothing else the guest
 //           could read; a chain of dependent arithmetic would not move. The walk through memory
 //           misses every cache.
-// Expect:   the same as ever. Off by 15 % and plimsoll-compare believes no CPU verdict of the block
-// beside it.
+// Expect:   the same as ever, at each of the speeds that a shared machine has. What the verdicts
+//           depend on is read beside each case by the harness (`canary_ns`, docs/adr/0008).
 #include <fmt/format.h>
 
 #include <algorithm>

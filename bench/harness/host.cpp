@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/core/canary.hpp"
 #include "lib/load/proc_file.hpp"
 #include "lib/load/process_tree.hpp"
 
@@ -69,6 +70,16 @@ load::HostUse HostWatch::overall() const {
 HostWatch& host_watch() {
   static HostWatch watch;
   return watch;
+}
+
+std::chrono::nanoseconds recent_canary() {
+  static std::optional<TimePoint> at;
+  static std::chrono::nanoseconds reading;
+  if (!at || Clock::now() - *at > kBetweenLooks) {
+    reading = read_canary();
+    at = Clock::now();
+  }
+  return reading;
 }
 
 }  // namespace plimsoll::bench

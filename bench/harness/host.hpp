@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -50,5 +51,9 @@ class HostWatch {
 };
 
 [[nodiscard]] HostWatch& host_watch();
+
+/// A reading of the canary (lib/core/canary.hpp) that is not older than 100 ms. Call between
+/// measurements. Thread safety: none.
+[[nodiscard]] std::chrono::nanoseconds recent_canary();
 
 }  // namespace plimsoll::bench

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/harness/registry.hpp"
+#include "lib/core/canary.hpp"
 
 namespace plimsoll::bench {
 namespace {
@@ -60,6 +61,7 @@ std::vector<Metric> common_metrics() {
       {"harness_share", "1", kLower, kInfo},
       {"in_flight_mean", "1", kLower, kInfo},
       {"dead_tuples", "1", kLower, kInfo},
+      {std::string(kCanaryMetric), "ns", kLower, kInfo},
       {"rss_bytes_max", "B", kLower, kInfo},
       {"rss_bytes_per_second", "B/s", kLower, kInfo},
       {"server_cpu_us_per_op", "us/op", kLower, kInfo},

@@ -9,6 +9,7 @@
 #include "bench/harness/host.hpp"
 #include "bench/harness/interrupt.hpp"
 #include "bench/harness/progress.hpp"
+#include "lib/core/canary.hpp"
 #include "lib/core/nearest.hpp"
 
 namespace plimsoll::bench {
@@ -81,6 +82,8 @@ void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
   // own verdict.
   const bool watched = size() != Size::kSmoke && record.kind == Kind::kLoop;
   if (watched) (void)host_watch().sample();
+  const bool beside = watched && record.resource == Resource::kCpu && settings().operations == 0;
+  const auto canary_before = beside ? recent_canary() : std::chrono::nanoseconds{};
   try {
     execute(registered, running);
   } catch (const std::exception& error) {
@@ -89,6 +92,10 @@ void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
     running.fail("the body threw something that is not a std::exception");
   }
   if (watched) take_validity(host_watch().sample(), record);
+  if (beside && !running.failed()) {
+    const std::chrono::duration<double, std::nano> both = canary_before + recent_canary();
+    running.counter(kCanaryMetric, both.count() / 2);
+  }
   // Google Benchmark aborts the process over a body that returns early; one bad case must not take
   // the others along.
   if (!running.failed() && state.iterations() < state.max_iterations) {

@@ -92,6 +92,26 @@ TEST(ResultFile, SaysWhatWasRunByWhatAndWhere) {
   EXPECT_TRUE(ours.at("pressure").at("before").contains("load1"));
 }
 
+TEST(ResultFile, SaysHowFastTheMachineWasBesideACpuCase) {
+  const TemporaryDirectory directory;
+  const auto has_canary = [&](std::vector<std::string> arguments) {
+    const std::string file = directory / "r.json";
+    EXPECT_EQ(measure(file, std::move(arguments)).exit_code, 0);
+    const auto rows = repetitions(document(file));
+    for (const Json& row : rows) {
+      const double reading = row.value("canary_ns", 1e7);  // About 10 ms, in whatever build.
+      EXPECT_GT(reading, 1e5);
+      EXPECT_LT(reading, 6e10);
+    }
+    return rows.front().contains("canary_ns");
+  };
+  EXPECT_TRUE(has_canary({"--benchmark_filter=ok/loop", "--benchmark_min_time=0.01"}));
+  EXPECT_FALSE(has_canary({"--benchmark_filter=ok/real_time", "--benchmark_min_time=0.01"}))
+      << "its time is not the CPU's";
+  EXPECT_FALSE(has_canary({"--benchmark_filter=ok/loop", "--plimsoll_ops=10"}))
+      << "whoever fixes the operations pairs them";
+}
+
 TEST(ResultFile, ShuffledRepetitionsKeepTheirOwnRecords) {
   const TemporaryDirectory directory;
   const std::string file = directory / "r.json";

@@ -3,7 +3,7 @@
 // Method:   values are drawn before the loop, seed fixed; the same 4,096 of them are recorded again
 //           and again, so that branch and cache see what they would see in a run. `octaves` is how
 //           far they spread from 100 us: 1 is a calm subject, 12 one with a long tail.
-// Expect:   record 3 to 6 ns (the goal is 2), a fraction of what reading the clock costs (about 30
+// Expect:   record 2 to 4 ns (the goal is 2), a fraction of what reading the clock costs (about 30
 //           ns); merge and quantile some microseconds, paid once a run.
 #include <array>
 #include <chrono>

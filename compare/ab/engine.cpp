@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "compare/ab/canary.hpp"
+#include "lib/core/canary.hpp"
 #include "lib/core/rng.hpp"
 
 namespace plimsoll::compare {
@@ -51,7 +52,10 @@ class Measurement {
   }
 
   Result<std::vector<AbResult>> run() {
-    if (auto got = collect_all(options_.policy.first_pairs); !got) return fail(got.error());
+    const auto may_fire = std::count_if(trials_.begin(), trials_.end(),
+                                        [](const Trial& trial) { return trial.task->is_cpu(); });
+    const auto first = pairs_at_first_look(options_.policy, static_cast<std::size_t>(may_fire));
+    if (auto got = collect_all(first); !got) return fail(got.error());
     look_first();
     if (auto got = collect_all(options_.policy.final_pairs); !got) return fail(got.error());
     look_finally();

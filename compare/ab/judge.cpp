@@ -98,6 +98,16 @@ Result<void> check_resolution(const AbPolicy& policy, std::size_t benchmarks) {
                           policy.final_pairs, benchmarks, reachable, policy.final_alpha));
 }
 
+std::size_t pairs_at_first_look(const AbPolicy& policy, std::size_t family) {
+  // Of the 2^n ways to sign n ranks one has a negative sum of 0, one of 1.
+  const auto reachable = [&](std::size_t pairs) {
+    return 2 * smallest_signed_rank_p(pairs, Tail::kTwoSided) * static_cast<double>(family);
+  };
+  std::size_t pairs = policy.first_pairs;
+  while (pairs < policy.final_pairs && reachable(pairs) > policy.first_alpha) pairs += 2;
+  return pairs;
+}
+
 std::vector<Judgement> first_look(std::span<const Evidence> family, const AbPolicy& policy) {
   std::vector<Judgement> judgements;
   std::vector<double> p_values;

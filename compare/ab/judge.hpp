@@ -27,7 +27,7 @@ enum class AbVerdict {
 
 /// How an A/B decides. The defaults are aa-quiet's for a shared two-core machine.
 struct AbPolicy {
-  std::size_t first_pairs = 12;
+  std::size_t first_pairs = 12;  ///< At least: see pairs_at_first_look.
   std::size_t final_pairs = 24;
   double first_alpha =
       0.002;  ///< Two-sided, cpu cases only: the others are judged at the final look alone.
@@ -59,6 +59,11 @@ struct Judgement {
   bool stop = false;  ///< No further pairs are needed.
   std::string reason;
 };
+
+/// The pairs after which the first look is taken: first_pairs, or, in a family too large for these
+/// to confirm anything, as many as can when the weakest pair of all points the other way. Decided
+/// before anything is measured, so the looks remain two at their levels. At most final_pairs.
+[[nodiscard]] std::size_t pairs_at_first_look(const AbPolicy& policy, std::size_t family);
 
 /// The first look. What may fire is confirmed at Holm-adjusted p <= first_alpha with at least the
 /// minimum effect. Whatever its p, a case stops as `same` when the futility interval lies within

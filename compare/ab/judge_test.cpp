@@ -36,9 +36,10 @@ Evidence drawn(Rng& rng, std::size_t pairs, double effect, double deviation, dou
 /// Both looks over one family of cpu cases, as the engine takes them; the verdicts of all.
 std::vector<AbVerdict> two_looks(Rng& rng, std::size_t benchmarks, double effect, double deviation,
                                  double floor) {
+  const std::size_t first_pairs = pairs_at_first_look(kPolicy, benchmarks);
   std::vector<Evidence> family;
   for (std::size_t i = 0; i < benchmarks; ++i) {
-    family.push_back(drawn(rng, kPolicy.first_pairs, effect, deviation, floor));
+    family.push_back(drawn(rng, first_pairs, effect, deviation, floor));
   }
   const auto first = first_look(family, kPolicy);
   std::vector<AbVerdict> verdicts(benchmarks);
@@ -47,7 +48,7 @@ std::vector<AbVerdict> two_looks(Rng& rng, std::size_t benchmarks, double effect
     family[i].settled = first[i].stop && first[i].verdict != AbVerdict::kSame;
     family[i].may_fire = !first[i].stop;
     if (first[i].stop) continue;
-    const Evidence more = drawn(rng, kPolicy.final_pairs - kPolicy.first_pairs, effect, deviation);
+    const Evidence more = drawn(rng, kPolicy.final_pairs - first_pairs, effect, deviation);
     family[i].log_ratios.insert(family[i].log_ratios.end(), more.log_ratios.begin(),
                                 more.log_ratios.end());
   }
@@ -167,6 +168,22 @@ TEST(FirstLook, AdjustsForTheFamily) {
   const auto looked = first_look(family, kPolicy);
   EXPECT_DOUBLE_EQ(looked[0].p_adjusted, 10.0 / 4096);
   EXPECT_FALSE(looked[0].stop);
+}
+
+TEST(FirstLook, IsTakenWhereAFamilyOfThatSizeCouldBeConfirmed) {
+  EXPECT_EQ(pairs_at_first_look(kPolicy, 0), 12U);  // Database cases only: the last look decides.
+  EXPECT_EQ(pairs_at_first_look(kPolicy, 1), 12U);
+  EXPECT_EQ(pairs_at_first_look(kPolicy, 2), 12U);
+  EXPECT_EQ(pairs_at_first_look(kPolicy, 3), 14U);
+  EXPECT_EQ(pairs_at_first_look(kPolicy, 25), 16U);
+  EXPECT_EQ(pairs_at_first_look(kPolicy, 1'000'000), 24U);
+  for (const std::size_t family : {1, 2, 3, 8, 25}) {
+    std::vector<double> ratios = around(1.2, 0.03, pairs_at_first_look(kPolicy, family));
+    ratios.front() = 0.999;  // The weakest of all, and the only one that points the other way.
+    for (const Judgement& looked : first_look(std::vector(family, exactly(ratios)), kPolicy)) {
+      EXPECT_EQ(looked.verdict, AbVerdict::kRegressed) << family << " in the family";
+    }
+  }
 }
 
 TEST(FinalLook, KeepsTheFamilyAfterSomeWereSettledOrGaveUp) {

@@ -12,10 +12,10 @@
 #include "compare/ab/ab.hpp"
 #include "compare/ab/bench_binary.hpp"
 #include "compare/ab/build_id.hpp"
-#include "compare/ab/canary.hpp"
 #include "compare/ab/command.hpp"
 #include "compare/ab/engine.hpp"
 #include "compare/ab/plan.hpp"
+#include "lib/core/canary.hpp"
 
 namespace plimsoll::compare {
 namespace {

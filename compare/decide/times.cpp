@@ -7,6 +7,7 @@
 
 #include "compare/decide/evidence.hpp"
 #include "compare/stats/stats.hpp"
+#include "lib/core/canary.hpp"
 #include "lib/core/statistics.hpp"
 
 namespace plimsoll::compare {
@@ -64,6 +65,38 @@ bool same_build(const Evidence& evidence) {
   const bool pair = evidence.question->kind == Question::Kind::kPair;
   return std::all_of(evidence.after.begin(), evidence.after.end(), same) &&
          (!pair || std::all_of(evidence.before.begin(), evidence.before.end(), same));
+}
+
+/// What the canary said beside these runs; NaN where no file says.
+double canary_beside(const std::vector<Seen>& runs) {
+  std::vector<double> readings;
+  for (const Seen& seen : runs) {
+    const auto& table = seen.session->metrics;
+    const double reading =
+        session_statistic(*seen.run, kCanaryMetric, spec_of(table, kCanaryMetric));
+    if (reading > 0) readings.push_back(reading);
+  }
+  return readings.empty() ? kNoNumber : median(readings);
+}
+
+bool at_one_speed(double a, double b) { return std::abs(a / b - 1) <= kCanaryOff; }
+
+/// Those that ran on the machine when it was as fast as beside `after`; all, where `after` does not
+/// say how fast that was.
+std::vector<Seen> as_fast_as(const std::vector<Seen>& after, const std::vector<Seen>& before) {
+  const double now = canary_beside(after);
+  if (std::isnan(now)) return before;
+  std::vector<Seen> kept;
+  std::copy_if(before.begin(), before.end(), std::back_inserter(kept),
+               [&](const Seen& seen) { return at_one_speed(canary_beside({seen}), now); });
+  return kept;
+}
+
+/// Two files whose canaries differ say nothing about times that gate on the CPU's clock.
+bool other_speed(const Evidence& evidence) {
+  const double before = canary_beside(evidence.before);
+  const double after = canary_beside(evidence.after);
+  return !std::isnan(before) && !std::isnan(after) && !at_one_speed(before, after);
 }
 
 /// Two files of two kinds of machine say nothing about the code's times.
@@ -160,17 +193,37 @@ void screen(Finding& found) {
   }
 }
 
-/// Recorded numbers make suspects, of cpu cases with enough history; else only fresh pairs can
-/// tell, and another binary is reason enough to ask them.
-void judge_history(const Evidence& evidence, Resource resource, std::size_t recorded,
-                   Finding& found) {
-  const bool can_screen =
-      resource == Resource::kCpu && recorded >= evidence.question->policy.screen_sessions;
-  if (can_screen) {
+/// The sessions that a new value is held against: VALID, and of a cpu case those in which the
+/// machine was as fast as now, if these are enough to screen. The newest of them.
+std::vector<Seen> reference_of(const Evidence& evidence, const std::vector<Seen>& after,
+                               Resource resource) {
+  auto before = valid_of(evidence.before);
+  if (evidence.question->kind == Question::Kind::kPair) return before;
+  const Policy& policy = evidence.question->policy;
+  if (resource == Resource::kCpu && !after.empty()) {
+    auto kept = as_fast_as(after, before);
+    if (kept.size() >= policy.screen_sessions) before = std::move(kept);
+  }
+  if (before.size() > policy.window) {
+    before.erase(before.begin(), before.end() - static_cast<std::ptrdiff_t>(policy.window));
+  }
+  return before;
+}
+
+/// Recorded numbers make suspects, of cpu cases with enough history at this speed of the machine;
+/// else only fresh pairs can tell, and another binary is reason enough to ask them.
+void judge_history(const std::vector<Seen>& before, const std::vector<Seen>& after,
+                   const Policy& policy, Resource resource, Finding& found) {
+  const std::size_t recorded = std::min(as_fast_as(after, before).size(), found.before_n);
+  if (resource == Resource::kCpu && recorded >= policy.screen_sessions) {
     screen(found);
   } else if (is_clock(found.metric)) {
     found.verdict = Verdict::kSuspect;
     found.reason = Reason::kUnscreened;
+    if (resource == Resource::kCpu) {
+      found.detail = fmt::format("{} sessions recorded at this speed of the machine, {} are needed",
+                                 recorded, policy.screen_sessions);
+    }
   } else {
     found.verdict = Verdict::kOk;
     found.reason = Reason::kNotPairable;
@@ -253,6 +306,9 @@ bool comes_to_judgement(const Evidence& evidence, const MetricSpec& spec, Findin
     return settle(Verdict::kInconclusive, Reason::kOtherClass);
   }
   if (same_build(evidence)) return settle(Verdict::kUnchangedBinary, Reason::kSameBuild);
+  if (evidence.question->kind == Question::Kind::kPair && other_speed(evidence)) {
+    return settle(Verdict::kInconclusive, Reason::kOtherSpeed);
+  }
   if (trouble == Reason::kMetricAbsent) {
     // Where it would not have been judged either, it is not missed.
     const bool missed =
@@ -271,12 +327,7 @@ void judge_time(const Evidence& evidence, const std::string& metric,
   found.allowed = spec.min_effect;
 
   const auto after = valid_of(evidence.after);
-  auto before = valid_of(evidence.before);
-  const Policy& policy = evidence.question->policy;
-  const bool history = evidence.question->kind == Question::Kind::kHistory;
-  if (history && before.size() > policy.window) {
-    before.erase(before.begin(), before.end() - static_cast<std::ptrdiff_t>(policy.window));
-  }
+  const auto before = reference_of(evidence, after, resource);
   const auto old_values = statistics_of(before, metric, spec);
   const auto new_values = statistics_of(after.empty() ? evidence.after : after, metric, spec);
   found.before_n = old_values.size();
@@ -306,8 +357,8 @@ void judge_time(const Evidence& evidence, const std::string& metric,
   } else if (old_values.empty()) {
     found.verdict = before.empty() ? Verdict::kInconclusive : Verdict::kNew;
     found.reason = before.empty() ? Reason::kBaselineNotValid : Reason::kFirstSeen;
-  } else if (history) {
-    judge_history(evidence, resource, old_values.size(), found);
+  } else if (evidence.question->kind == Question::Kind::kHistory) {
+    judge_history(before, after, evidence.question->policy, resource, found);
   } else {
     judge_pair(evidence, before, after, spec, found);
   }

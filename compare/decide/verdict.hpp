@@ -71,6 +71,7 @@ enum class Reason {
   kNotPairable,       ///< Not a clock, so fresh pairs do not measure it: reported.
   kSameBuild,         ///< Equal build ids.
   kOtherClass,        ///< The baseline is of another machine class or other settings.
+  kOtherSpeed,        ///< The canary beside the two sides says that the machine ran at two speeds.
   kFailed,            ///< A repetition failed, with the message in `detail`.
   kServerCrashed,     ///< The validity verdict says so.
   kUnbalanced,        ///< The validity verdict says so.

@@ -14,6 +14,7 @@
 #include "compare/read/result_handler.hpp"
 #include "compare/read/session_builder.hpp"
 #include "compare/render/json_text.hpp"
+#include "lib/core/canary.hpp"
 #include "lib/core/json.hpp"
 #include "lib/core/statistics.hpp"
 
@@ -64,7 +65,7 @@ Ordered digest(const Run& run, const MetricsTable& table) {
   Ordered metrics = Ordered::object();
   for (const auto& [metric, values] : run.samples) {
     const MetricSpec spec = spec_of(table, metric);
-    if (spec.klass == MetricClass::kInfo) continue;
+    if (spec.klass == MetricClass::kInfo && metric != kCanaryMetric) continue;
     const double statistic = session_statistic(run, metric, spec);
     if (!std::isfinite(statistic)) continue;
     metrics[metric] = {{"statistic", statistic},

@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace plimsoll::load {
@@ -19,13 +20,21 @@ void Histogram::record_outside(std::int64_t ns) noexcept {
   }
 }
 
+std::uint64_t Histogram::count() const noexcept {
+  return std::accumulate(buckets_.begin(), buckets_.end(), saturated_);
+}
+
+Histogram::Wide Histogram::wide_sum() const noexcept {
+  return (static_cast<Wide>(carries_) << 64U) + static_cast<Wide>(sum_);
+}
+
 Nanoseconds Histogram::sum() const noexcept {
   constexpr Wide kMax = std::numeric_limits<std::int64_t>::max();
-  return Nanoseconds(static_cast<std::int64_t>(std::min(sum_, kMax)));
+  return Nanoseconds(static_cast<std::int64_t>(std::min(wide_sum(), kMax)));
 }
 
 double Histogram::mean() const noexcept {
-  return empty() ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_);
+  return empty() ? 0.0 : static_cast<double>(wide_sum()) / static_cast<double>(count());
 }
 
 std::uint64_t Histogram::samples_needed(double q) {
@@ -35,16 +44,17 @@ std::uint64_t Histogram::samples_needed(double q) {
 }
 
 std::optional<Nanoseconds> Histogram::quantile(double q) const {
-  if (count_ < samples_needed(q)) return std::nullopt;
+  if (count() < samples_needed(q)) return std::nullopt;
   return quantile_raw(q);
 }
 
 Nanoseconds Histogram::quantile_raw(double q) const {
   assert(q >= 0 && q <= 1);
   if (empty()) return Nanoseconds(0);
-  const double exact_rank = q * static_cast<double>(count_) * (1.0 - 1e-15);
+  const std::uint64_t all = count();
+  const double exact_rank = q * static_cast<double>(all) * (1.0 - 1e-15);
   const auto rank =
-      std::clamp(static_cast<std::uint64_t>(std::ceil(exact_rank)), std::uint64_t{1}, count_);
+      std::clamp(static_cast<std::uint64_t>(std::ceil(exact_rank)), std::uint64_t{1}, all);
   std::uint64_t seen = 0;
   for (std::uint32_t index = 0; index < kBuckets; ++index) {
     seen += buckets_[index];
@@ -58,10 +68,11 @@ Nanoseconds Histogram::quantile_raw(double q) const {
 
 void Histogram::merge(const Histogram& other) noexcept {
   for (std::uint32_t index = 0; index < kBuckets; ++index) buckets_[index] += other.buckets_[index];
-  count_ += other.count_;
   saturated_ += other.saturated_;
   negative_ += other.negative_;
-  sum_ += other.sum_;
+  const Wide sum = wide_sum() + other.wide_sum();
+  sum_ = static_cast<std::uint64_t>(sum);
+  carries_ = static_cast<std::uint64_t>(sum >> 64U);
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
 }
@@ -77,7 +88,7 @@ std::vector<Histogram::Bucket> Histogram::buckets() const {
 }
 
 Histogram::Parts Histogram::parts() const {
-  return {kBits, count_, min(), max(), sum(), saturated_, buckets()};
+  return {kBits, count(), min(), max(), sum(), saturated_, buckets()};
 }
 
 Result<Histogram> Histogram::from_parts(const Parts& parts) {
@@ -107,9 +118,8 @@ Result<Histogram> Histogram::from_parts(const Parts& parts) {
     return corrupt(fmt::format("min {} ns, max {} ns and sum {} ns contradict each other",
                                parts.min.count(), parts.max.count(), parts.sum.count()));
   }
-  histogram.count_ = parts.count;
   histogram.saturated_ = parts.saturated;
-  histogram.sum_ = parts.sum.count();
+  histogram.sum_ = static_cast<std::uint64_t>(parts.sum.count());
   if (parts.count > 0) histogram.min_ = parts.min.count();
   histogram.max_ = parts.max.count();
   return histogram;

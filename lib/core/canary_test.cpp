@@ -1,0 +1,14 @@
+#include "lib/core/canary.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plimsoll {
+namespace {
+
+TEST(Canary, ReadsTheSameWorkAgain) {
+  EXPECT_GT(read_canary().count(), 0);
+  EXPECT_GT(read_canary().count(), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll
