@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/core/canary.hpp"
 #include "lib/core/statistics.hpp"
 
 namespace plimsoll::compare {
@@ -87,6 +88,16 @@ const MetricsTable& default_metrics() {
       {"bytes_per_second", {"B/s", Better::kHigher, MetricClass::kTime, 0.10, 0}},
   };
   return table;
+}
+
+double canary_of(const Run& run) {
+  double smallest = std::numeric_limits<double>::quiet_NaN();
+  const auto found = run.samples.find(kCanaryMetric);
+  if (found == run.samples.end()) return smallest;
+  for (const double reading : found->second) {
+    if (reading > 0 && !(smallest <= reading)) smallest = reading;
+  }
+  return smallest;
 }
 
 double session_statistic(const Run& run, std::string_view metric, const MetricSpec& spec) {

@@ -130,4 +130,8 @@ struct Session {
 [[nodiscard]] double session_statistic(const Run& run, std::string_view metric,
                                        const MetricSpec& spec);
 
+/// How fast the machine was beside the run: the smallest reading of the canary, as `cpu` cases
+/// count their smallest repetition. NaN where the file does not say.
+[[nodiscard]] double canary_of(const Run& run);
+
 }  // namespace plimsoll::compare

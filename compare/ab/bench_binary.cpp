@@ -178,8 +178,11 @@ std::string BenchBinary::failure_of(const ProcessEnd& end) const {
 }
 
 Result<std::vector<std::string>> BenchBinary::list() {
-  // A plain binary refuses our flag; one whose main ignores unknown flags lists all the same.
-  auto end = launch({"--benchmark_list_tests=true", "--plimsoll_list"});
+  // A plain binary refuses our flag; one whose main ignores unknown flags lists all the same. Some
+  // cases exist in one size only.
+  std::vector<std::string> arguments{"--benchmark_list_tests=true", "--plimsoll_list"};
+  if (!options_.size.empty()) arguments.push_back("--plimsoll_size=" + options_.size);
+  auto end = launch(arguments);
   if (!end) return fail(end.error());
   if (!end->ok()) {
     maybe_ours_ = false;

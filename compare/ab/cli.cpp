@@ -109,7 +109,9 @@ bool write_file(const std::filesystem::path& path, const std::string& text) {
   file.close();
   std::error_code error;
   if (file) std::filesystem::rename(part, path, error);
-  return file && !error;
+  const bool written = file && !error;
+  if (!written) std::filesystem::remove(part, error);
+  return written;
 }
 
 int fail_with(const Error& error) {
@@ -132,7 +134,8 @@ CLI::App* add_ab_verb(CLI::App& app, AbCommand& command) {
   verb->add_option("--json", command.json, "Write every number and verdict to this file");
   verb->add_option("--size", command.size, "Size of our own binaries")
       ->check(CLI::IsMember({"short", "full"}));
-  verb->add_option("--pairs", command.pairs, "Pairs at the last look (the first is at 12)")
+  verb->add_option("--pairs", command.pairs,
+                   "Pairs at the last look (the first is at 12, or later in a large family)")
       ->check(CLI::Range(2, 60))
       ->capture_default_str();
   verb->add_option("--min-effect", command.min_effect_percent,

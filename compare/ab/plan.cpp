@@ -175,18 +175,13 @@ Result<ChosenTargets> select_targets(const AbRequest& request,
       list.push_back({listing.group, name});
     }
   }
-  const auto nothing = [&](const std::string& what, const std::string& word) {
-    const auto near = nearest(word, names);
-    return fail(Errc::kInvalidArgument,
-                fmt::format("{} is none of the {} benchmarks{}", what, names.size(),
-                            near ? fmt::format("; the nearest is {}", *near) : ""));
-  };
-  for (const AbTarget& target : request.targets) {
-    if (!has(found, target.benchmark))
-      return nothing("'" + target.benchmark + "'", target.benchmark);
-  }
-  if (found.empty()) return nothing("what '" + request.filter + "' finds", request.filter);
-  return chosen;
+  std::copy_if(request.targets.begin(), request.targets.end(), std::back_inserter(chosen.neither),
+               [&](const AbTarget& target) { return !has(found, target.benchmark); });
+  if (!found.empty() || !request.targets.empty()) return chosen;
+  const auto near = nearest(request.filter, names);
+  return fail(Errc::kInvalidArgument,
+              fmt::format("'{}' finds none of the {} benchmarks{}", request.filter, names.size(),
+                          near ? fmt::format("; the nearest is {}", *near) : ""));
 }
 
 }  // namespace plimsoll::compare

@@ -37,11 +37,11 @@ struct ChosenTargets {
   std::vector<AbTarget> both;
   std::vector<AbTarget> base_only;
   std::vector<AbTarget> fresh_only;
+  std::vector<AbTarget> neither;
 };
 
 /// The request's targets, or what its filter finds. Pure. Errors: kInvalidArgument for a filter
-/// that is no regular expression, or that finds nothing, or a target that neither side has; the
-/// nearest name is in the message.
+/// that is no regular expression or that finds nothing; the nearest name is in the message.
 [[nodiscard]] Result<ChosenTargets> select_targets(const AbRequest& request,
                                                    const std::vector<Listing>& listings);
 

@@ -39,11 +39,15 @@ TEST(SelectTargets, TakesNamedTargetsOnly) {
   EXPECT_THAT(choose("", {{"a", "a/s/old"}})->base_only, ElementsAre(AbTarget{"a", "a/s/old"}));
 }
 
-TEST(SelectTargets, NamesTheNearestForWhatIsNotThere) {
-  const auto refused = choose("", {{"a", "a/s/bothh"}});
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, Errc::kInvalidArgument);
-  EXPECT_THAT(refused.error().message, HasSubstr("the nearest is a/s/both"));
+TEST(SelectTargets, WhatNeitherSideHasSpoilsNoOther) {
+  const auto chosen = choose("", {{"a", "a/s/gone"}, {"a", "a/s/x"}});
+  ASSERT_TRUE(chosen.has_value());
+  EXPECT_THAT(chosen->neither, ElementsAre(AbTarget{"a", "a/s/gone"}));
+  EXPECT_THAT(chosen->both, ElementsAre(AbTarget{"a", "a/s/x"}));
+}
+
+TEST(SelectTargets, NamesTheNearestForWhatAFilterDoesNotFind) {
+  EXPECT_EQ(choose("b/s/y").error().code, Errc::kInvalidArgument);
   EXPECT_THAT(choose("b/s/y").error().message, HasSubstr("the nearest is b/s/x"));
   EXPECT_THAT(choose("(").error().message, HasSubstr("regular expression"));
 }

@@ -158,6 +158,9 @@ class AbRun {
     auto chosen = select_targets(request_, listings);
     if (!chosen) return fail(chosen.error());
     targets_ = chosen->both;
+    for (const AbTarget& target : chosen->neither) {
+      add_result(target, AbVerdict::kMissing, "neither side has it in this size");
+    }
     for (const AbTarget& target : chosen->base_only) {
       add_result(target, AbVerdict::kMissing, "only the base has it");
     }

@@ -105,6 +105,15 @@ TEST_F(RunAb, ACpuRegressionIsConfirmedOrTheMachineKeptChanging) {
   }
 }
 
+TEST_F(RunAb, ACaseOfOneSizeOnlyIsFoundInThatSize) {
+  auto request = request_of(fake("1000"), fake("1000", {{"X", "1"}}), "full_only");
+  EXPECT_FALSE(run_ab(request).has_value());
+  request.size = "full";
+  const auto outcome = run_ab(request);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->results.at(0).pairs.size(), 8U);
+}
+
 TEST_F(RunAb, BothSidesDoTheSameWork) {
   const auto log = (scratch_->path() / "log").string();
   ASSERT_TRUE(run_ab(

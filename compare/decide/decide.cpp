@@ -194,11 +194,22 @@ Decision decide(const Question& question) {
   return decision;
 }
 
+bool could_be_paired(const Finding& found) {
+  switch (found.reason) {
+    case Reason::kNotValid:  // Not judged for what the machine did; pairs have their own canary.
+    case Reason::kOtherSpeed:
+    case Reason::kOutright:  // Two files, of which the machine's speed may be the reason.
+    case Reason::kRankSum:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::vector<std::string> suspects(const Decision& decision) {
   std::set<std::string> names;
   for (const Finding& found : decision.findings) {
-    // A run that was not VALID is not judged; fresh pairs, which have a canary of their own, are.
-    if (found.verdict == Verdict::kSuspect || found.reason == Reason::kNotValid) {
+    if (found.verdict == Verdict::kSuspect || could_be_paired(found)) {
       names.insert(found.benchmark);
     }
   }

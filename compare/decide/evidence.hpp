@@ -32,6 +32,9 @@ struct Evidence {
 /// The metric's entry: the newest table that names it, the new side first.
 [[nodiscard]] MetricSpec spec_of(const Evidence& evidence, std::string_view metric);
 
+/// Whether fresh pairs, if there can be any, have the last word on a finding that is no suspect.
+[[nodiscard]] bool could_be_paired(const Finding& found);
+
 /// Every metric of one class that any of `runs` measured, in order.
 [[nodiscard]] std::vector<std::string> metrics_of(const Evidence& evidence, MetricClass klass,
                                                   const std::vector<Seen>& runs);

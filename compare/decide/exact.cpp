@@ -25,6 +25,31 @@ struct Range {
   }
 };
 
+/// The sessions whose counts are the ones to equal: of two sets of files the whole old set, else
+/// those of the newest recorded build that counted this. What older builds counted was true of
+/// them; another class is asked only where this one knows nothing.
+Range reference_of(const Evidence& evidence, const std::string& metric, const MetricSpec& spec) {
+  const auto value_of = [&](const Seen& seen) {
+    return session_statistic(*seen.run, metric, spec);
+  };
+  Range reference;
+  for (const auto* side : {&evidence.before, &evidence.elsewhere}) {
+    const Facts* newest = nullptr;
+    for (const Seen& seen : *side) {
+      const Facts& facts = seen.session->facts;
+      if (!std::isfinite(value_of(seen))) continue;
+      if (newest == nullptr || facts.date >= newest->date) newest = &facts;
+    }
+    if (newest == nullptr) continue;
+    const bool all = evidence.question->kind == Question::Kind::kPair;
+    for (const Seen& seen : *side) {
+      if (all || seen.session->facts.build_id == newest->build_id) reference.add(value_of(seen));
+    }
+    break;
+  }
+  return reference;
+}
+
 /// The verdict on a counter whose sessions read `now` where they used to read `reference`. One that
 /// got worse in one session and better in another got worse.
 void compare_counter(const MetricSpec& spec, const Range& reference, const Range& now,
@@ -56,10 +81,7 @@ void judge_counter(const Evidence& evidence, const std::string& metric,
   Finding found = finding(evidence, Verdict::kOk, Reason::kEqual, metric);
   found.allowed = spec.tolerance;
 
-  Range reference;
-  for (const auto* side : {&evidence.before, &evidence.elsewhere}) {
-    for (const Seen& seen : *side) reference.add(session_statistic(*seen.run, metric, spec));
-  }
+  const Range reference = reference_of(evidence, metric, spec);
   Range now;
   for (const Seen& seen : evidence.after) {
     const auto samples = seen.run->samples.find(metric);

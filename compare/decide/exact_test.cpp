@@ -45,6 +45,33 @@ TEST(Decide, WorkCountersAreHeldToTheirTolerance) {
   }
 }
 
+/// A recorded session of a build that counted `value`, on the day.
+Session counted(const std::string& build, double value, const std::string& date) {
+  Session made = session({run(100)}, build);
+  made.facts.date = date;
+  made.runs.front().samples["allocs"] = {value};
+  return made;
+}
+
+TEST(Decide, OnlyTheNewestBuildsCountsAreTheOnesToEqual) {
+  Question question = history(100, 100);
+  question.before = {counted("older", 2, "2026-01-01"), counted("newer", 1, "2026-02-01"),
+                     counted("newer", 1.5, "2026-02-02")};
+  question.after.front().runs.front().samples["allocs"] = {1.5};
+  EXPECT_EQ(about(decide(question), "allocs").verdict, Verdict::kOk) << "it varied in that build";
+  question.after.front().runs.front().samples["allocs"] = {2};
+  EXPECT_EQ(about(decide(question), "allocs").verdict, Verdict::kExactChanged);
+  EXPECT_EQ(about(decide(question), "allocs").before, 1.5);
+
+  // Another class is asked only where this one has never counted it, and then its newest build.
+  question.elsewhere = {counted("newest", 2, "2026-03-01"), counted("older", 9, "2026-01-01")};
+  EXPECT_EQ(about(decide(question), "allocs").before, 1.5);
+  question.before.clear();
+  EXPECT_EQ(about(decide(question), "allocs").verdict, Verdict::kOk);
+  question.after.front().runs.front().samples["allocs"] = {9};
+  EXPECT_EQ(about(decide(question), "allocs").verdict, Verdict::kExactChanged);
+}
+
 TEST(Decide, ACounterThatGotWorseInOneSessionGotWorse) {
   for (const char* metric : {"allocs", "hits"}) {
     Question question = history(100, 100);

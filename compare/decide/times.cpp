@@ -71,10 +71,8 @@ bool same_build(const Evidence& evidence) {
 double canary_beside(const std::vector<Seen>& runs) {
   std::vector<double> readings;
   for (const Seen& seen : runs) {
-    const auto& table = seen.session->metrics;
-    const double reading =
-        session_statistic(*seen.run, kCanaryMetric, spec_of(table, kCanaryMetric));
-    if (reading > 0) readings.push_back(reading);
+    const double reading = canary_of(*seen.run);
+    if (!std::isnan(reading)) readings.push_back(reading);
   }
   return readings.empty() ? kNoNumber : median(readings);
 }
@@ -92,19 +90,28 @@ std::vector<Seen> as_fast_as(const std::vector<Seen>& after, const std::vector<S
   return kept;
 }
 
-/// Two files whose canaries differ say nothing about times that gate on the CPU's clock.
-bool other_speed(const Evidence& evidence) {
-  const double before = canary_beside(evidence.before);
-  const double after = canary_beside(evidence.after);
-  return !std::isnan(before) && !std::isnan(after) && !at_one_speed(before, after);
+/// How much slower the canary was beside `after`; 1 where one of them does not say.
+double speed_between(const std::vector<Seen>& before, const std::vector<Seen>& after) {
+  const double ratio = canary_beside(after) / canary_beside(before);
+  return std::isnan(ratio) ? 1 : ratio;
 }
 
-/// Two files of two kinds of machine say nothing about the code's times.
+/// Two files of two kinds of machine, or of two ways to measure, say nothing about the code's
+/// times.
 bool other_class(const Evidence& evidence) {
-  const std::string& klass = evidence.after.front().session->facts.machine_class;
-  const auto differs = [&](const Seen& seen) { return seen.session->facts.machine_class != klass; };
+  const Facts& facts = evidence.after.front().session->facts;
+  const auto differs = [&](const Seen& seen) {
+    const Facts& theirs = seen.session->facts;
+    return theirs.machine_class != facts.machine_class || theirs.size != facts.size;
+  };
   return std::any_of(evidence.before.begin(), evidence.before.end(), differs) ||
          std::any_of(evidence.after.begin(), evidence.after.end(), differs);
+}
+
+/// What fresh pairs said about this very clock. Where they failed before they knew which clock
+/// gates, about both.
+bool is_about(const Confirmation& pairs, std::string_view metric) {
+  return pairs.metric.empty() ? is_clock(metric) : pairs.metric == metric;
 }
 
 const Confirmation* confirmation_of(const Evidence& evidence) {
@@ -154,7 +161,7 @@ void apply_to_clock(const Confirmation& pairs, Finding& found) {
 /// A suspect that is not the paired clock follows it: it was measured in the same operations. So
 /// does what was measured in a run that is not valid.
 void follow_clock(const Confirmation& pairs, Finding& found) {
-  if (found.verdict != Verdict::kSuspect && found.reason != Reason::kNotValid) return;
+  if (found.verdict != Verdict::kSuspect && !could_be_paired(found)) return;
   switch (pairs.outcome) {
     case Confirmation::Outcome::kRegressed:
       found.verdict = Verdict::kSuspect;
@@ -175,16 +182,19 @@ void follow_clock(const Confirmation& pairs, Finding& found) {
   }
 }
 
-/// Compares the medians over sessions: within the effect, better, or a suspect.
-void screen(Finding& found) {
+/// Compares the medians over sessions: within the effect, better, or a suspect. `speed` is how much
+/// slower the canary was than beside the old values. Within what passes for one speed it may still
+/// hide a change: where taking it out shows twice the effect, that is a suspect too.
+void screen(double speed, Finding& found) {
+  const double at_equal_speed = found.ratio / speed;
   if (!(found.ratio > 0)) {
     found.verdict = Verdict::kInconclusive;
     found.reason = Reason::kNotPositive;
     found.detail = "the old value is not above zero";
-  } else if (found.ratio > 1 + found.allowed) {
+  } else if (found.ratio > 1 + found.allowed || at_equal_speed > 1 + 2 * found.allowed) {
     found.verdict = Verdict::kSuspect;
     found.reason = Reason::kScreened;
-  } else if (found.ratio * (1 + found.allowed) < 1) {
+  } else if (std::max(found.ratio, at_equal_speed) * (1 + found.allowed) < 1) {
     found.verdict = Verdict::kImproved;
     found.reason = Reason::kScreened;
   } else {
@@ -193,21 +203,19 @@ void screen(Finding& found) {
   }
 }
 
-/// The sessions that a new value is held against: VALID, and of a cpu case those in which the
-/// machine was as fast as now, if these are enough to screen. The newest of them.
+/// The sessions that a new value is held against: the newest VALID ones, and of these for a cpu
+/// case those in which the machine was as fast as now, if they are enough to screen.
 std::vector<Seen> reference_of(const Evidence& evidence, const std::vector<Seen>& after,
                                Resource resource) {
   auto before = valid_of(evidence.before);
   if (evidence.question->kind == Question::Kind::kPair) return before;
   const Policy& policy = evidence.question->policy;
-  if (resource == Resource::kCpu && !after.empty()) {
-    auto kept = as_fast_as(after, before);
-    if (kept.size() >= policy.screen_sessions) before = std::move(kept);
-  }
   if (before.size() > policy.window) {
     before.erase(before.begin(), before.end() - static_cast<std::ptrdiff_t>(policy.window));
   }
-  return before;
+  if (resource != Resource::kCpu || after.empty()) return before;
+  auto kept = as_fast_as(after, before);
+  return kept.size() >= policy.screen_sessions ? kept : before;
 }
 
 /// Recorded numbers make suspects, of cpu cases with enough history at this speed of the machine;
@@ -216,7 +224,7 @@ void judge_history(const std::vector<Seen>& before, const std::vector<Seen>& aft
                    const Policy& policy, Resource resource, Finding& found) {
   const std::size_t recorded = std::min(as_fast_as(after, before).size(), found.before_n);
   if (resource == Resource::kCpu && recorded >= policy.screen_sessions) {
-    screen(found);
+    screen(speed_between(before, after), found);
   } else if (is_clock(found.metric)) {
     found.verdict = Verdict::kSuspect;
     found.reason = Reason::kUnscreened;
@@ -235,7 +243,14 @@ void judge_history(const std::vector<Seen>& before, const std::vector<Seen>& aft
 void judge_pair(const Evidence& evidence, const std::vector<Seen>& before,
                 const std::vector<Seen>& after, const MetricSpec& spec, Finding& found) {
   const Policy& policy = evidence.question->policy;
-  screen(found);
+  const double speed = speed_between(before, after);
+  if (!at_one_speed(speed, 1)) {
+    found.verdict = Verdict::kInconclusive;
+    found.reason = Reason::kOtherSpeed;
+    found.detail = fmt::format("the canary beside them differs by {:+.0f} %", (speed - 1) * 100);
+    return;
+  }
+  screen(speed, found);
   std::vector<double> old_values = statistics_of(before, found.metric, spec);
   std::vector<double> new_values = statistics_of(after, found.metric, spec);
   bool testable = std::min(old_values.size(), new_values.size()) >= policy.test_sessions;
@@ -255,7 +270,10 @@ void judge_pair(const Evidence& evidence, const std::vector<Seen>& before,
     found.after_n = new_values.size();
   }
   if (found.verdict != Verdict::kSuspect) return;
-  if (found.ratio > 1 + policy.outright) {
+  if (std::min(found.ratio, found.ratio / speed) <= 1 + found.allowed) {
+    found.reason = Reason::kNotSignificant;
+    found.detail = "the machine's own speed could be all of it";
+  } else if (found.ratio > 1 + policy.outright) {
     found.verdict = Verdict::kConfirmed;
     found.reason = Reason::kOutright;
   } else if (!testable) {
@@ -306,9 +324,6 @@ bool comes_to_judgement(const Evidence& evidence, const MetricSpec& spec, Findin
     return settle(Verdict::kInconclusive, Reason::kOtherClass);
   }
   if (same_build(evidence)) return settle(Verdict::kUnchangedBinary, Reason::kSameBuild);
-  if (evidence.question->kind == Question::Kind::kPair && other_speed(evidence)) {
-    return settle(Verdict::kInconclusive, Reason::kOtherSpeed);
-  }
   if (trouble == Reason::kMetricAbsent) {
     // Where it would not have been judged either, it is not missed.
     const bool missed =
@@ -341,7 +356,7 @@ void judge_time(const Evidence& evidence, const std::string& metric,
     return;
   }
   const Confirmation* pairs = confirmation_of(evidence);
-  if (pairs != nullptr && pairs->metric == metric) {
+  if (pairs != nullptr && is_about(*pairs, metric)) {
     apply_to_clock(*pairs, found);
   } else if (after.empty()) {
     const Run& run = *evidence.after.front().run;
@@ -362,7 +377,7 @@ void judge_time(const Evidence& evidence, const std::string& metric,
   } else {
     judge_pair(evidence, before, after, spec, found);
   }
-  if (pairs != nullptr && pairs->metric != metric) follow_clock(*pairs, found);
+  if (pairs != nullptr && !is_about(*pairs, metric)) follow_clock(*pairs, found);
   findings.push_back(std::move(found));
 }
 

@@ -56,55 +56,6 @@ TEST(Decide, RecordedTimesMakeSuspectsAndNeverMore) {
   }
 }
 
-/// Gives every run of the sessions a reading of the canary.
-void beside(std::vector<Session>& sessions, double reading) {
-  for (Session& each : sessions) each.runs.front().samples["canary_ns"] = {reading};
-}
-
-TEST(Decide, OnlySessionsOfTheMachineAtThisSpeedScreen) {
-  // The machine was 1.6 times as slow when the old sessions were recorded: the code is no faster.
-  Question question = history(160, 100, 8);
-  beside(question.before, 16e6);
-  beside(question.after, 10e6);
-  Finding found = only(decide(question));
-  EXPECT_EQ(found.verdict, Verdict::kSuspect);
-  EXPECT_EQ(found.reason, Reason::kUnscreened);
-  EXPECT_EQ(found.detail, "0 sessions recorded at this speed of the machine, 8 are needed");
-  EXPECT_THAT(suspects(decide(question)), ElementsAre("g/s/c"));
-
-  // Enough sessions at this speed, mixed with the others.
-  auto fast = sessions(8, run(91), "old");
-  beside(fast, 9e6);  // Within 15 %.
-  question.before.insert(question.before.begin(), fast.begin(), fast.end());
-  found = only(decide(question));
-  EXPECT_EQ(found.verdict, Verdict::kSuspect);
-  EXPECT_EQ(found.reason, Reason::kScreened);
-  EXPECT_EQ(found.before, 91);
-  question.after.front().runs.front().samples["cpu_time"] = {92};
-  EXPECT_EQ(only(decide(question)).verdict, Verdict::kOk);
-}
-
-TEST(Decide, SessionsThatDoNotSayTheirSpeedScreenOnlyOneThatDoesNot) {
-  Question question = history(100, 100, 8);
-  beside(question.before, 10e6);
-  EXPECT_EQ(only(decide(question)).verdict, Verdict::kOk);
-  question = history(100, 100, 8);
-  beside(question.after, 10e6);
-  EXPECT_EQ(only(decide(question)).reason, Reason::kUnscreened);
-}
-
-TEST(Decide, TwoFilesOfAMachineAtTwoSpeedsAreNotCompared) {
-  Question question = pair({100}, {180});
-  beside(question.before, 10e6);
-  beside(question.after, 11e6);
-  EXPECT_EQ(only(decide(question)).verdict, Verdict::kConfirmed);
-  beside(question.after, 16e6);
-  EXPECT_EQ(only(decide(question)).verdict, Verdict::kInconclusive);
-  EXPECT_EQ(only(decide(question)).reason, Reason::kOtherSpeed);
-  question.before.front().facts.build_id = "new";
-  EXPECT_EQ(only(decide(question)).verdict, Verdict::kUnchangedBinary);
-}
-
 TEST(Decide, FreshPairsSettleASuspect) {
   struct Row {
     Outcome outcome;
@@ -128,6 +79,15 @@ TEST(Decide, FreshPairsSettleASuspect) {
     EXPECT_EQ(decision.exit, row.exit);
     EXPECT_THAT(suspects(decision), IsEmpty());
   }
+}
+
+TEST(Decide, PairsThatFailedBeforeTheyKnewTheClockAreSaid) {
+  Question question = history(100, 130);
+  question.confirmations = {{"g/s/c", "", Outcome::kFailed, 1, 1, 1, 1, 0, "base: exit 3"}};
+  EXPECT_EQ(only(decide(question)).verdict, Verdict::kErrored);
+  EXPECT_EQ(only(decide(question)).detail, "base: exit 3");
+  question.confirmations.front().outcome = Outcome::kUndecided;
+  EXPECT_EQ(only(decide(question)).verdict, Verdict::kInconclusive);
 }
 
 TEST(Decide, AConfirmationOfAnotherBenchmarkSettlesNothing) {
@@ -365,6 +325,13 @@ TEST(Decide, OneBinaryOnTwoInfrastructuresIsCompared) {
   EXPECT_EQ(only(decide(question)).verdict, Verdict::kUnchangedBinary);
   question.before.front().facts.settings_hash = "postgres=15";
   EXPECT_EQ(only(decide(question)).verdict, Verdict::kConfirmed);
+}
+
+TEST(Decide, TwoSizesAreNotCompared) {
+  Question question = pair({100}, {200});
+  question.before.front().facts.size = "full";
+  question.after.front().facts.size = "short";
+  EXPECT_EQ(only(decide(question)).reason, Reason::kOtherClass);
 }
 
 TEST(Decide, TwoMachineClassesAreNotCompared) {

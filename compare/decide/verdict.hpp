@@ -56,7 +56,7 @@ enum class Reason {
   kWithinEffect,      ///< The change is at most the minimum effect.
   kScreened,          ///< The medians differ by more than the minimum effect.
   kUnscreened,        ///< Another binary, and stored numbers cannot screen this.
-  kOutright,          ///< Beyond +50 %, where no machine's mood reaches.
+  kOutright,          ///< Beyond +50 %: two files with nothing to re-run get no better answer.
   kRankSum,           ///< Beyond the minimum effect and p at most alpha.
   kNotSignificant,    ///< Beyond the minimum effect and p above alpha.
   kFewSamples,        ///< Beyond the minimum effect, too few sessions to test.

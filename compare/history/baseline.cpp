@@ -66,7 +66,8 @@ Ordered digest(const Run& run, const MetricsTable& table) {
   for (const auto& [metric, values] : run.samples) {
     const MetricSpec spec = spec_of(table, metric);
     if (spec.klass == MetricClass::kInfo && metric != kCanaryMetric) continue;
-    const double statistic = session_statistic(run, metric, spec);
+    const double statistic =
+        metric == kCanaryMetric ? canary_of(run) : session_statistic(run, metric, spec);
     if (!std::isfinite(statistic)) continue;
     metrics[metric] = {{"statistic", statistic},
                        {"min", *std::min_element(values.begin(), values.end())},

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "compare/read/reader.hpp"
 #include "compare/test_directory.hpp"
 
 namespace plimsoll::compare {
@@ -178,6 +180,29 @@ TEST(Baseline, GoesToTheFolderOfItsClassAndSize) {
     files += entry.is_regular_file() ? 1 : 0;
   }
   EXPECT_EQ(files, 1U) << "a temporary file stayed";
+}
+
+TEST(Baseline, TwoRecordersAtOnceLoseNothing) {
+  const TestDirectory directory;
+  constexpr int kEach = 10;
+  const auto recorder = [&](const std::string& name) {
+    for (int i = 0; i < kEach; ++i) {
+      EXPECT_TRUE(record(directory.path(), one(session(name + std::to_string(i)))));
+    }
+  };
+  std::thread other(recorder, "a");
+  recorder("b");
+  other.join();
+  const auto text = read_bytes(directory.path() + "/m1/short/g.json");
+  ASSERT_TRUE(text);
+  EXPECT_EQ(read_baseline(*text, "g.json")->size(), 2U * kEach);
+}
+
+TEST(Baseline, AFailedReplacementLeavesNothingBehind) {
+  const TestDirectory directory;
+  fs::create_directories(directory.path() + "/taken/by/a/folder");
+  EXPECT_FALSE(replace_file(directory.path() + "/taken", "text"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()), 1);
 }
 
 TEST(Baseline, AClassThatLeadsOutOfTheTreeIsRefused) {

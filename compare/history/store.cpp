@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "compare/history/baseline.hpp"
@@ -33,6 +35,24 @@ std::vector<fs::path> folders_in(const fs::path& root) {
   std::sort(folders.begin(), folders.end());
   return folders;
 }
+
+/// Held while a folder's files are read, changed and replaced, so that of two recorders at once
+/// neither loses what the other has added. Leaves nothing behind.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : file_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (file_ >= 0) (void)::flock(file_, LOCK_EX);
+  }
+  ~FolderLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_;
+};
 
 Error system_error(const fs::path& path, const std::string& why) {
   return Error{Errc::kInternal, fmt::format("{}: {}", path.string(), why), {}};
@@ -68,8 +88,10 @@ Result<void> replace_file(const fs::path& path, const std::string& text) {
     return fail(system_error(temporary, std::strerror(cause)));
   }
   fs::rename(temporary, path, error);
-  if (error) return fail(system_error(path, error.message()));
-  return {};
+  if (!error) return {};
+  const std::string why = error.message();
+  fs::remove(temporary, error);
+  return fail(system_error(path, why));
 }
 
 Result<RecordOutcome> record(const fs::path& root, std::span<const Session> sessions) {
@@ -81,9 +103,12 @@ Result<RecordOutcome> record(const fs::path& root, std::span<const Session> sess
     by_file[path ? *path : fs::path()].push_back(session);
     if (!path && session.facts.ours) return fail(path.error());
   }
+  std::error_code error;
+  fs::path there = fs::absolute(root, error);
+  while (!fs::is_directory(there, error) && there != there.root_path()) there = there.parent_path();
+  const FolderLock lock(there);
   for (const auto& [path, members] : by_file) {
     std::string old_text;
-    std::error_code error;
     if (fs::exists(path, error)) {
       auto text = read_bytes(path);
       if (!text) return fail(std::move(text.error()));

@@ -119,8 +119,9 @@ Result<Histogram> Histogram::from_parts(const Parts& parts) {
                                parts.min.count(), parts.max.count(), parts.sum.count()));
   }
   histogram.saturated_ = parts.saturated;
+  if (parts.count == 0) return histogram;
   histogram.sum_ = static_cast<std::uint64_t>(parts.sum.count());
-  if (parts.count > 0) histogram.min_ = parts.min.count();
+  histogram.min_ = parts.min.count();
   histogram.max_ = parts.max.count();
   return histogram;
 }

@@ -103,6 +103,22 @@ TEST(Histogram, TheSumOfTheLargestValuesSaturatesInsteadOfWrapping) {
   EXPECT_DOUBLE_EQ(histogram.mean(), static_cast<double>(kMax));
 }
 
+TEST(Histogram, SumsThatWentOver64BitsMerge) {
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  Histogram merged = recorded({kMax, kMax, kMax});
+  merged.merge(recorded({kMax, kMax, kMax}));
+  EXPECT_DOUBLE_EQ(merged.mean(), static_cast<double>(kMax));
+}
+
+TEST(Histogram, NothingButAMaximumIsStillEmpty) {
+  Histogram::Parts parts;
+  parts.max = Nanoseconds(std::numeric_limits<std::int64_t>::max());
+  const auto histogram = Histogram::from_parts(parts);
+  ASSERT_TRUE(histogram.has_value());
+  EXPECT_TRUE(histogram->empty());
+  EXPECT_EQ(histogram->mean(), 0);
+}
+
 TEST(Histogram, ANegativeValueIsRecordedAsZeroAndCounted) {
   const Histogram histogram = recorded({-1, std::numeric_limits<std::int64_t>::min(), 10});
   EXPECT_EQ(histogram.negative(), 2U);
