@@ -75,8 +75,8 @@ void read_on() {
   const auto connection = must(run(loop, pg::Connection::connect(std::move(config))));
   ForeignCounts counts;
   std::vector<std::byte> out(kSecretBytes);
-  for (std::size_t i = 0;; i = (i + 1) % secrets) {
-    const auto name = secret_name(i);
+  for (std::size_t turn = 0;; ++turn) {  // Every other read is of a secret that is being updated.
+    const auto name = secret_name(turn % 2 == 0 ? turn / 2 % secrets : turn / 2 % kChanging);
     const auto read = run(loop, store.read(*connection, "foreign", name, out));
     count(counts, name, read, out);
     if (counts.right + counts.unknown_key + counts.others == 1) {

@@ -17,4 +17,7 @@ namespace plimsoll::bench {
 [[nodiscard]] vault::SecretName secret_name(std::size_t number);
 inline constexpr std::size_t kSecretBytes = 64;
 
+/// The first so many are updated again and again while others read them.
+inline constexpr std::size_t kChanging = 4;
+
 }  // namespace plimsoll::bench

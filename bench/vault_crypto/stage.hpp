@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,13 @@ class Caller {
   std::unique_ptr<pg::Connection> connection_;
 };
 
+/// What others do in the course of one rotation, on the thread that rotates. Each may be empty.
+struct DuringRotation {
+  std::function<void()> batch;     ///< Before the first batch, and after each.
+  std::function<void()> retiring;  ///< All is moved; the old key is about to go.
+  std::function<void()> retired;   ///< It has gone from the database and from the ring.
+};
+
 /// A schema with the vault's tables, `secrets` secrets under version 1 of a ring, and a plain
 /// blocking connection to count by, which is not the library under test.
 ///
@@ -57,15 +65,26 @@ class Stage {
   /// Adds the nonces of every stored envelope.
   void log_nonces(vault::checks::NonceLog& log);
   /// Moves everything to the next version by `caller`, retires the old one and says how many rows
-  /// were rewrapped.
-  std::uint64_t rotate(Caller& caller);
-  /// Opens every secret with the store and counts those that do not say what was stored.
+  /// were rewrapped, by the library's own word.
+  std::uint64_t rotate(Caller& caller, const DuringRotation& during = {});
+  /// Secrets that are not there, or whose envelope or row names another master key than the last
+  /// rotation's; by SQL, from the bytes of the envelopes.
+  [[nodiscard]] std::int64_t left_behind();
+  /// Moves of one secret to one version of the master key that the audit trail does not show, or
+  /// shows twice: each secret is rewrapped once for each rotation, or updated under the new key
+  /// before the sweep came to it.
+  [[nodiscard]] std::int64_t rewraps_unaccounted();
+  /// Updates that the audit trail or the secrets' versions do not show, of `made` since `refill`.
+  [[nodiscard]] std::int64_t updates_unaccounted(std::int64_t made);
+  /// Opens every secret with the store and counts those that do not say what was stored, in the
+  /// version that their row names.
   [[nodiscard]] std::int64_t wrong_plaintexts();
 
  private:
   void sql(const std::string& text);
 
   std::size_t secrets_;
+  std::uint32_t master_version_ = 1;  // Counted here: not the ring's, nor the database's.
   fixtures::Postgres server_;
   std::optional<fixtures::Schema> schema_;
   std::optional<fixtures::Client> client_;

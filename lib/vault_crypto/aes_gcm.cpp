@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 
+#include <array>
 #include <cassert>
 
 #include "lib/vault_crypto/openssl_error.hpp"
@@ -46,6 +47,13 @@ Result<void> AesGcm::rekey(SecretKey::View key) {
     return openssl_failure("cannot key AES-256-GCM");
   }
   return {};
+}
+
+void AesGcm::forget_key() noexcept {
+  static constexpr std::array<unsigned char, kKeyBytes> kNoKey{};
+  if (EVP_CipherInit_ex2(context_.get(), nullptr, kNoKey.data(), nullptr, -1, nullptr) == 1) return;
+  EVP_CIPHER_CTX_reset(context_.get());  // Zeroed as well; what uses it then fails.
+  ERR_clear_error();
 }
 
 bool AesGcm::begin(std::span<const std::byte, kNonceBytes> nonce, Aad aad) noexcept {

@@ -40,6 +40,9 @@ class AesGcm {
   /// Replaces the key. About 0.3 µs.
   [[nodiscard]] Result<void> rekey(SecretKey::View key);
 
+  /// Overwrites the expanded key. `rekey` before the next message.
+  void forget_key() noexcept;
+
   /// Encrypts `plaintext` into `ciphertext` and writes the tag. The two may be the same memory, not
   /// partly overlapping. On failure `ciphertext` is zeroed.
   /// REQUIRES: created for kSeal; ciphertext.size() == plaintext.size() <= kMaxMessage; the nonce

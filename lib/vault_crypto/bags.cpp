@@ -101,6 +101,14 @@ void RequestReader::drop_retired() {
   }
 }
 
+void RequestReader::release() noexcept {
+  for (Place& place : places_) place.opener.reset();
+  bag_.release();
+  ring_.release();
+  ring_seen_ = 0;
+  session_.release();
+}
+
 Result<Opener*> RequestReader::opener_for(Bytes envelope) {
   const KeyBlockView block = key_block_of(envelope);
   // The commitment is the output of a hash: its first bytes choose the place as they are.

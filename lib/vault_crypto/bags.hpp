@@ -102,6 +102,9 @@ class RequestReader {
   /// key), and those of VaultSession::open.
   [[nodiscard]] Result<std::size_t> read(std::string_view name, MutableBytes out);
 
+  /// Lets go of both snapshots and of every key, until the next read. For threads that go idle.
+  void release() noexcept;
+
   /// Misses so far.
   [[nodiscard]] std::uint64_t unwraps() const noexcept { return unwraps_; }
 

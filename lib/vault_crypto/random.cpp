@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "lib/vault_crypto/openssl_error.hpp"
 #include "lib/vault_crypto/secret_memory.hpp"
@@ -62,6 +64,31 @@ class Buffer {
   std::size_t next_ = Capacity;
 };
 
+constexpr std::size_t kKeyStockBytes = 64 * kKeyBytes;
+
+// Where a thread keeps keys to come. They are as secret as keys in use: without a page that can be
+// pinned there is no stock, whatever the policy of the key that is being drawn.
+class KeyStock {
+ public:
+  std::optional<MutableBytes> pinned() {
+    const std::uint64_t epoch = fork_epoch();
+    if (epoch != epoch_) [[unlikely]] {  // A child inherits the page, but not its pinning.
+      epoch_ = epoch;
+      region_ = SecretRegion();
+      auto made = SecretRegion::create(kKeyStockBytes, LockPolicy::kRequired);
+      // A child must not even know what its parent will use.
+      if (made) ::madvise(made->bytes().data(), kKeyStockBytes, MADV_WIPEONFORK);
+      if (made) region_ = std::move(*made);
+    }
+    if (!region_.locked()) return std::nullopt;
+    return region_.bytes();
+  }
+
+ private:
+  std::uint64_t epoch_ = 0;
+  SecretRegion region_;
+};
+
 }  // namespace
 
 std::uint64_t fork_epoch() noexcept {
@@ -89,18 +116,16 @@ Result<void> draw_nonce(std::span<std::byte, kNonceBytes> into) {
 }
 
 Result<void> draw_key(std::span<std::byte, kKeyBytes> into) {
-  static constexpr std::size_t kCapacity = 64 * kKeyBytes;
-  thread_local Buffer<kCapacity, RAND_priv_bytes> buffer;
-  // Keys to come are as secret as keys in use. Pinning is wished for, not required, here: who
-  // requires it is refused by the key's own slot.
-  thread_local Result<SecretRegion> storage = [] {
-    auto region = SecretRegion::create(kCapacity, LockPolicy::kBestEffort);
-    // A child must not even know what its parent will use.
-    if (region) ::madvise(region->bytes().data(), kCapacity, MADV_WIPEONFORK);
-    return region;
-  }();
-  if (!storage) return fail(storage.error());
-  const auto used = buffer.take(into, storage->bytes());
+  thread_local Buffer<kKeyStockBytes, RAND_priv_bytes> buffer;
+  thread_local KeyStock stock;
+  const std::optional<MutableBytes> storage = stock.pinned();
+  if (!storage) {
+    if (RAND_priv_bytes(octets(MutableBytes(into)), kKeyBytes) != 1) {
+      return openssl_failure("no randomness");
+    }
+    return {};
+  }
+  const auto used = buffer.take(into, *storage);
   if (!used) return fail(used.error());
   cleanse(*used);
   return {};

@@ -92,7 +92,8 @@ struct FreeMac {
   void operator()(EVP_MAC_CTX* context) const noexcept { EVP_MAC_CTX_free(context); }
 };
 
-// Keyed anew for each digest; the context itself lives as long as its thread.
+// Keyed anew for each digest and with zeros behind it; the context itself lives as long as its
+// thread.
 EVP_MAC_CTX* digest_context() {
   static const std::unique_ptr<EVP_MAC, FreeMac> mac(EVP_MAC_fetch(nullptr, "BLAKE2BMAC", nullptr));
   thread_local const std::unique_ptr<EVP_MAC_CTX, FreeMac> context = [] {
@@ -194,17 +195,21 @@ bool equal_in_constant_time(Bytes a, Bytes b) noexcept {
 }
 
 Result<KeyDigest> key_digest(SecretKey::View key, std::string_view label) {
+  static constexpr std::array<unsigned char, kKeyBytes> kNoKey{};
   EVP_MAC_CTX* const context = digest_context();
   if (context == nullptr) return openssl_failure("cannot set up BLAKE2BMAC");
   KeyDigest digest{};
   std::size_t written = 0;
   const Bytes text = bytes_of(label);
-  if (EVP_MAC_init(context, octets(Bytes(key)), key.size(), nullptr) != 1 ||
-      EVP_MAC_update(context, octets(text), text.size()) != 1 ||
-      EVP_MAC_final(context, octets(MutableBytes(digest)), &written, digest.size()) != 1 ||
-      written != digest.size()) {
-    return openssl_failure("BLAKE2BMAC failed");
-  }
+  const bool made =
+      EVP_MAC_init(context, octets(Bytes(key)), key.size(), nullptr) == 1 &&
+      EVP_MAC_update(context, octets(text), text.size()) == 1 &&
+      EVP_MAC_final(context, octets(MutableBytes(digest)), &written, digest.size()) == 1 &&
+      written == digest.size();
+  // The context keeps the plain key beside its state, in memory that is not pinned, until it is
+  // keyed with another: final does not clear it.
+  const bool forgotten = EVP_MAC_init(context, kNoKey.data(), kNoKey.size(), nullptr) == 1;
+  if (!made || !forgotten) return openssl_failure("BLAKE2BMAC failed");
   return digest;
 }
 

@@ -7,11 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <thread>
 #include <vector>
 
+#include "lib/vault_crypto/random.hpp"
 #include "lib/vault_crypto/test_support.hpp"
 
 namespace plimsoll::vault {
@@ -101,6 +104,28 @@ TEST(SecretMemory, APageableSlotDoesNotServeAKeyThatMustBePinned) {
     if (key) return 2;
     return key.error().code == Errc::kRefused ? 0 : 3;
   });
+}
+
+TEST(SecretMemory, KeysToComeAreNotDrawnIntoAPageThatIsNotPinned) {
+  const auto draw = [] {
+    std::array<std::byte, kKeyBytes> key{};
+    must(draw_key(key));
+    return key;
+  };
+  draw();  // This thread has keys in stock, in a pinned page whose pinning no child inherits.
+  const auto held = locked_memory().locked;
+  without_memlock([&] {
+    if (draw() == draw()) return 1;
+    if (locked_memory().pageable != 0) return 2;
+    return locked_memory().locked < held ? 0 : 3;
+  });
+  std::thread([&] {  // In a thread that has none, the child makes a first one.
+    without_memlock([&] {
+      if (draw() == draw()) return 1;
+      return locked_memory().pageable == 0 ? 0 : 2;
+    });
+  })
+      .join();
 }
 
 TEST(SecretMemoryDeathTest, AReadOnlyRegionCannotBeWritten) {

@@ -205,6 +205,8 @@ Result<KeyBlock> VaultSession::rewrap(Bytes envelope) {
 }
 
 void VaultSession::release() noexcept {
+  sealing_.forget_key();
+  opening_.forget_key();
   wrappers_.clear();
   pruned_at_ = 0;
   reader_.release();

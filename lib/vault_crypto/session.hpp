@@ -59,8 +59,8 @@ class VaultSession {
   /// The version that seals now; 0 when there is none.
   [[nodiscard]] std::uint32_t current_version() { return reader_.get().current; }
 
-  /// Lets go of the ring's snapshot and of everything keyed, until the next call. For threads that
-  /// go idle.
+  /// Lets go of the ring's snapshot and of everything keyed, the last message's data key as well,
+  /// until the next call. For threads that go idle.
   void release() noexcept;
 
  private:
