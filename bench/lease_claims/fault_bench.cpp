@@ -16,6 +16,7 @@
 
 #include "bench/harness/case.hpp"
 #include "bench/harness/metrics.hpp"
+#include "bench/lease_claims/audit.hpp"
 #include "bench/lease_claims/cases.hpp"
 #include "bench/lease_claims/crew.hpp"
 #include "bench/lease_claims/holders.hpp"
@@ -27,26 +28,17 @@ constexpr std::size_t kWorkers = 16;
 constexpr std::size_t kHolders = 2;
 constexpr std::chrono::milliseconds kTtl{200};
 
-/// Nothing may stay held for longer than a ttl: what the dead and the frozen had comes back.
-Result<std::int64_t> still_held(Stage& stage) {
-  std::this_thread::sleep_for(kTtl);
-  return stage.number("SELECT count(*) FROM schedules WHERE lease_until > clock_timestamp()");
-}
-
 void judge(Case& c, Stage& stage, const Crew& crew) {
   check_invariants(c, stage, crew, false);
-  const auto noted = [&](std::string_view invariant, std::string_view what) {
-    const auto rows = stage.number(
-        fmt::format("SELECT coalesce(sum(rows), 0)::bigint FROM audit WHERE what = '{}'", what));
+  const auto count = [&](const Count& each) {
+    const auto rows = stage.number(std::string(each.sql));
     if (!rows) return c.fail(rows.error());
-    c.invariant(invariant, *rows);
+    c.invariant(each.invariant, *rows);
   };
-  noted("token_regressions", "token_regression");
-  noted("stale_writes_accepted", "stale_write");
-  noted("rows_claimed_beyond_limit", "beyond_limit");
-  const auto held = still_held(stage);
-  if (!held) return c.fail(held.error());
-  c.invariant("leases_not_expired", *held);
+  for (const Count& each : noted_counts()) count(each);
+  // Nothing may stay held for longer than a ttl: what the dead and the frozen had comes back.
+  std::this_thread::sleep_for(kTtl);
+  count(kStillHeld);
 }
 
 void run_faults(Case& c, lease::Subject subject, Fate fate) {
@@ -54,7 +46,7 @@ void run_faults(Case& c, lease::Subject subject, Fate fate) {
   if (!stage) return c.fail(stage.error());
   const std::size_t batch = subject == lease::Subject::kSkipLockedBatch ? 4 : 1;
   // The holders' claims are of 4 rows, whatever the crew's.
-  if (const auto done = (*stage)->audit(4); !done) return c.fail(done.error());
+  if (const auto done = (*stage)->run(audit_sql(4)); !done) return c.fail(done.error());
   const Duty duty{subject, kWorkers - kHolders, batch, true, kTtl};
   load::SubjectThread thread;
   auto crew = Crew::hire(**stage, duty, thread);
