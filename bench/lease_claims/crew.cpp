@@ -76,6 +76,7 @@ asio::awaitable<Result<void>> Crew::connect() {
         co_await pg::Connection::connect(std::move(config));
     if (!connection) co_return fail(connection.error());
     connections_.push_back(std::move(*connection));
+    backends_.push_back(connections_.back()->backend_pid());
   }
   co_return Result<void>{};
 }
@@ -92,7 +93,10 @@ asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
   Result<std::vector<lease::Lease>> leases =
       co_await claimer_.claim(connection, std::move(request));
   if (!leases) co_return outcome_of(leases.error());
-  if (leases->empty()) co_return load::Outcome{load::Outcome::Kind::kBusy, 0, "nothing due"};
+  if (leases->empty()) {
+    ++dry_;
+    co_return load::Outcome{load::Outcome::Kind::kBusy, 0, "nothing due"};
+  }
   claimed_ += leases->size();
   if (leases->size() > duty_.batch) beyond_limit_ += leases->size() - duty_.batch;
   if (!duty_.fire) co_return load::Outcome{load::Outcome::Kind::kOk, leases->size(), {}};
@@ -143,6 +147,16 @@ void check_invariants(Case& c, Stage& stage, const Crew& crew, bool exact) {
   }
   for (const Count& each : table_counts()) count(each);
   c.invariant("rows_beyond_limit", static_cast<std::int64_t>(crew.beyond_limit()));
+}
+
+void check_undisturbed(Case& c, const Crew& crew, const load::Report& report) {
+  c.invariant("failed_operations",
+              static_cast<std::int64_t>(report.ledger.failed + report.warmup.failed));
+  const std::uint64_t turns = report.ledger.finished() + report.warmup.finished();
+  if (crew.dry() * 20 > turns) {
+    c.fail(fmt::format("ran dry: {} of {} operations found nothing due; the case needs more rows",
+                       crew.dry(), turns));
+  }
 }
 
 }  // namespace plimsoll::bench

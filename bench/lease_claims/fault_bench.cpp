@@ -3,9 +3,11 @@
 // Method:   16 workers claim and fire; one in ten of them (two) is a process of its own, which
 // holds
 //           what it claimed for 5 ms. In turn these are killed and replaced, or stopped for twice
-//           their ttl and continued. Triggers note tokens that did not grow by one, fires under
-//           another token than the schedule's, and claims beyond the limit, statement by statement;
-//           duplicates and losses are counted from the slots that each schedule has passed.
+//           their ttl and continued. They claim in the way of the subject. `takeovers` are claims
+//           of what they left; without one nothing was tried. Triggers note tokens that did not
+//           grow by one, fires under another token than the schedule's, and claims beyond the
+//           limit, statement by statement; duplicates and losses are counted from the slots that
+//           each schedule has passed.
 // Expect:   all counts 0. What a dead holder held is late by its ttl at most. The triggers cost, so
 //           the rate is no rate of the group's.
 #include <fmt/format.h>
@@ -45,19 +47,21 @@ void run_faults(Case& c, lease::Subject subject, Fate fate) {
   auto stage = make_stage("fault", Rows{scaled(8, 60, 60), 120, Rows::Due::kAll});
   if (!stage) return c.fail(stage.error());
   const std::size_t batch = subject == lease::Subject::kSkipLockedBatch ? 4 : 1;
-  // The holders' claims are of 4 rows, whatever the crew's.
-  if (const auto done = (*stage)->run(audit_sql(4)); !done) return c.fail(done.error());
+  // As many rows as the holders' way of claiming allows, whatever the crew takes.
+  const std::size_t held = subject == lease::Subject::kSkipLocked ? 1 : 4;
+  if (const auto done = (*stage)->run(audit_sql(held)); !done) return c.fail(done.error());
   const Duty duty{subject, kWorkers - kHolders, batch, true, kTtl};
   load::SubjectThread thread;
   auto crew = Crew::hire(**stage, duty, thread);
   if (!crew) return c.fail(crew.error());
-  auto holders = Holders::start(**stage, {kHolders, fate, kTtl, std::chrono::milliseconds{100}});
+  auto holders = Holders::start(
+      **stage, {subject, held, kHolders, fate, kTtl, std::chrono::milliseconds{100}});
   if (!holders) return c.fail(holders.error());
   Crew& workers = **crew;
   load::Options options = crew_options(c, **stage, duty);
   options.server_count = {};     // The server counts the holders' work, too.
   options.fixed_operations = 0;  // The window is for the holders, who meet their fate by the clock.
-  options.window = std::chrono::milliseconds{scaled(500, 800, 5000)};
+  options.window = std::chrono::milliseconds{scaled(1000, 1500, 5000)};
   const auto report = load::run(options, thread.executor(), [&workers](load::OpContext context) {
     return workers.turn(context);
   });
@@ -67,6 +71,10 @@ void run_faults(Case& c, lease::Subject subject, Fate fate) {
   c.report(*report);
   c.counter("faults", static_cast<double>(*fates));
   if (*fates == 0) return c.fail("no holder met its fate in the window: nothing was tried");
+  const auto takeovers = (*stage)->number(std::string(kTakeovers));
+  if (!takeovers) return c.fail(takeovers.error());
+  c.counter("takeovers", static_cast<double>(*takeovers));
+  if (*takeovers == 0) return c.fail("no fate hit a lease that another one then took over");
   judge(c, **stage, workers);
 }
 
@@ -80,6 +88,7 @@ void add(lease::Subject subject, Fate fate) {
 
 void register_fault_cases() {
   declare_metric({"faults", "1", Better::kHigher, MetricClass::kInfo});
+  declare_metric({"takeovers", "1", Better::kHigher, MetricClass::kInfo});
   using lease::Subject;
   for (const Subject subject : {Subject::kSkipLocked, Subject::kSkipLockedBatch, Subject::kAdvisory,
                                 Subject::kUpdateReturning}) {
