@@ -15,7 +15,7 @@ struct Tally {
   std::size_t cases = 0;
   std::size_t failed = 0;
   std::size_t not_valid = 0;    ///< Measured, but not to be believed.
-  std::size_t interrupted = 0;  ///< Not run: a signal came.
+  std::size_t interrupted = 0;  ///< Not run, or not all repetitions of it: a signal came.
 };
 
 /// The lines of one case: its repetitions folded into one line with the figure that gates it, its

@@ -37,10 +37,9 @@ void Reporter::ReportRuns(const std::vector<Run>& runs) {
   if (runs.empty()) return;
   Registry::instance().forget(runs.front().run_name.function_name);
   progress().end_case();
-  if (rows.empty()) {
-    ++tally_.interrupted;
-    return;
-  }
+  // Also where some of its repetitions had ended: they are kept, and the case is not whole.
+  if (rows.size() < runs.size()) ++tally_.interrupted;
+  if (rows.empty()) return;
   count(rows);
   if (console_ != nullptr) console_->show(rows);
   for (const Row& row : rows) rows_.push_back(to_json(row));

@@ -203,6 +203,23 @@ TEST(ResultFile, AnInterruptedRunEndsTheCaseThatRunsAndNoOther) {
   }
 }
 
+TEST(ResultFile, IsNotCompleteWhereTheLastCaseLacksRepetitions) {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "r.json";
+  // Of 2 s each, so that the signal comes into the first.
+  Process probe(PLIMSOLL_PROBE, {"--plimsoll_ops=10", "--benchmark_repetitions=3",
+                                 "--benchmark_filter=probe/slow/first", "--benchmark_out=" + file});
+  ASSERT_TRUE(wait_for_rows(file, 0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  probe.signal(SIGINT);
+  const Ended ended = probe.wait();
+  EXPECT_EQ(ended.exit_code, 128 + SIGINT);
+  EXPECT_THAT(ended.out, HasSubstr("1 not run"));
+  const Json parsed = document(file);
+  EXPECT_EQ(parsed.at("context").at("plimsoll").at("complete"), false);
+  EXPECT_EQ(repetitions(parsed).size(), 1U) << "what had ended is kept";
+}
+
 TEST(ResultFile, NothingElseIsLeftInItsDirectory) {
   const TemporaryDirectory directory;
   ASSERT_EQ(

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <thread>
 
 #include "fixtures/postgres/client.hpp"
+#include "fixtures/postgres/wal_pass.hpp"
 #include "lib/core/clock.hpp"
 
 namespace plimsoll::bench {
@@ -18,9 +20,6 @@ using fixtures::Rows;
 constexpr int kAttempts = 3;
 constexpr std::chrono::seconds kSettleLimit{10};
 constexpr std::chrono::milliseconds kSettlePoll{20};
-
-// Held while a pass runs, so that no other pass writes beside it or turns autovacuum on again.
-constexpr const char* kLock = "SELECT pg_advisory_lock(hashtext('plimsoll wal pass'))";
 
 // The work itself. XLOG, Standby and LogicalMessage records come by the clock or from us.
 constexpr const char* kRead = R"(
@@ -73,10 +72,12 @@ Result<void> wait_for_at_most(Client& client, const std::string& counting, std::
 /// One pass' hold on the server: the lock, autovacuum off, and both given back.
 class Pass {
  public:
-  static Result<std::unique_ptr<Pass>> begin(const fixtures::Postgres& server);
+  static Result<std::unique_ptr<Pass>> begin(const fixtures::Postgres& server,
+                                             std::chrono::milliseconds patience);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
   ~Pass() {
+    if (!is_held_) return;  // Another pass needs it off.
     // Also where a killed pass had left it off. The lock ends with the connection.
     (void)client_.query("ALTER SYSTEM RESET autovacuum");
     (void)client_.query("SELECT pg_reload_conf()");
@@ -96,15 +97,29 @@ class Pass {
                           const Counts& after);
 
   Client client_;
+  bool is_held_ = false;
   bool can_inspect_ = false;
   std::string inspect_error_;
 };
 
-Result<std::unique_ptr<Pass>> Pass::begin(const fixtures::Postgres& server) {
+Result<std::unique_ptr<Pass>> Pass::begin(const fixtures::Postgres& server,
+                                          std::chrono::milliseconds patience) {
   auto client = Client::connect(server.dsn);
   if (!client) return fail(client.error());
   std::unique_ptr<Pass> pass(new Pass(std::move(*client)));
-  if (const auto locked = pass->client_.query(kLock); !locked) return fail(locked.error());
+  const auto limited =
+      pass->client_.query(fmt::format("SET lock_timeout = {}", std::max(patience.count(), 1L)));
+  if (!limited) return fail(limited.error());
+  // Held while a pass runs, so that no other pass writes beside it or turns autovacuum on again.
+  const auto locked = pass->client_.query(fixtures::kWalPassLock);
+  if (!locked && locked.error().code == Errc::kTimeout) {
+    return fail(Errc::kTimeout,
+                fmt::format("another WAL pass has held {} for {} s; it holds the advisory lock "
+                            "'plimsoll wal pass'",
+                            server.display, std::chrono::duration<double>(patience).count()));
+  }
+  if (!locked) return fail(locked.error());
+  pass->is_held_ = true;
   if (const auto ready = pass->prepare(); !ready) return fail(ready.error());
   return pass;
 }
@@ -242,7 +257,7 @@ Result<WalCost> measure_wal(const fixtures::Postgres& server, const WalPass& pas
                                             "is not",
                                             server.display));
   }
-  auto held = Pass::begin(server);
+  auto held = Pass::begin(server, pass.patience);
   if (!held) return fail(held.error());
   return (*held)->measure(pass);
 }

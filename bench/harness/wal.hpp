@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,6 +22,8 @@ struct WalPass {
   /// Does a fixed number of operations on one connection and closes it before it returns (its
   /// counts reach the server's statistics then). Returns how many.
   std::function<Result<std::uint64_t>()> run;
+  /// How long other passes on the server may keep this one waiting.
+  std::chrono::milliseconds patience{std::chrono::minutes{2}};
 };
 
 /// The cost of all operations of the pass together.
@@ -41,7 +44,8 @@ struct WalCost {
 ///
 /// Passes of several processes wait for each other. Blocks.
 ///
-/// Errors: kRefused when the server is not ours to disturb; the pass's own errors; kUnavailable,
+/// Errors: kRefused when the server is not ours to disturb; kTimeout when another pass outlasted
+/// `patience`; the pass's own errors; kUnavailable,
 /// kRejected.
 [[nodiscard]] Result<WalCost> measure_wal(const fixtures::Postgres& server, const WalPass& pass);
 

@@ -8,6 +8,7 @@
 #include "bench/harness/infra.hpp"
 #include "bench/harness/session.hpp"
 #include "fixtures/postgres/client.hpp"
+#include "fixtures/postgres/wal_pass.hpp"
 
 namespace plimsoll::bench {
 namespace {
@@ -145,6 +146,28 @@ TEST_F(Wal, PassGivesTheServerBackAsItWas) {
   while (after != "on" && Clock::now() < deadline)
     after = client->query("SHOW autovacuum")->front().front();
   EXPECT_EQ(after, "on");
+}
+
+TEST_F(Wal, PassWaitsForAnotherOneNoLongerThanItsPatience) {
+  auto other = Client::connect(server_.dsn);
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(other->query(fixtures::kWalPassLock));
+  ASSERT_TRUE(other->query("ALTER SYSTEM SET autovacuum = off"));
+  other->limit_to(std::chrono::seconds(20));
+  WalPass hasty = pass({kInsert});
+  hasty.patience = std::chrono::milliseconds(200);
+  const auto cost = measure_wal(server_, hasty);
+  ASSERT_FALSE(cost);
+  EXPECT_EQ(cost.error().code, Errc::kTimeout);
+  EXPECT_THAT(cost.error().message, HasSubstr("another WAL pass has held"));
+  EXPECT_EQ(other
+                ->query("SELECT count(*) FROM pg_file_settings WHERE name = 'autovacuum' AND "
+                        "sourcefile LIKE '%auto.conf'")
+                ->at(0)
+                .at(0),
+            "1")
+      << "what the other pass turned off stays off";
+  EXPECT_TRUE(other->query("ALTER SYSTEM RESET autovacuum"));
 }
 
 TEST_F(Wal, PassHandsOnTheErrorOfItsOwnWork) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "bench/lease_claims/audit.hpp"
+
 namespace plimsoll::bench {
 namespace {
 
@@ -27,7 +29,7 @@ load::Outcome outcome_of(const Error& error) {
 /// The server's own count of claims: by the tokens, which grow by one with each row claimed; for
 /// batches by the calls of the statement, where the server keeps them.
 std::function<Result<std::uint64_t>()> server_count(Stage& stage, const Duty& duty) {
-  std::string sql = "SELECT sum(fence)::bigint FROM schedules";
+  std::string sql(kClaimsDone);
   if (duty.batch > 1) {
     const auto kept = stage.number(
         "SELECT count(*) FROM pg_catalog.pg_extension WHERE extname = 'pg_stat_statements'");
@@ -74,6 +76,7 @@ asio::awaitable<Result<void>> Crew::connect() {
         co_await pg::Connection::connect(std::move(config));
     if (!connection) co_return fail(connection.error());
     connections_.push_back(std::move(*connection));
+    backends_.push_back(connections_.back()->backend_pid());
   }
   co_return Result<void>{};
 }
@@ -90,7 +93,10 @@ asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
   Result<std::vector<lease::Lease>> leases =
       co_await claimer_.claim(connection, std::move(request));
   if (!leases) co_return outcome_of(leases.error());
-  if (leases->empty()) co_return load::Outcome{load::Outcome::Kind::kBusy, 0, "nothing due"};
+  if (leases->empty()) {
+    ++dry_;
+    co_return load::Outcome{load::Outcome::Kind::kBusy, 0, "nothing due"};
+  }
   claimed_ += leases->size();
   if (leases->size() > duty_.batch) beyond_limit_ += leases->size() - duty_.batch;
   if (!duty_.fire) co_return load::Outcome{load::Outcome::Kind::kOk, leases->size(), {}};
@@ -130,25 +136,27 @@ load::Options crew_options(const Case& c, Stage& stage, const Duty& duty) {
 }
 
 void check_invariants(Case& c, Stage& stage, const Crew& crew, bool exact) {
-  const auto count = [&](std::string_view invariant, const std::string& sql,
-                         std::uint64_t less = 0) {
-    const auto value = stage.number(sql);
+  const auto count = [&](const Count& each, std::uint64_t less = 0) {
+    const auto value = stage.number(std::string(each.sql));
     if (!value) return c.fail(value.error());
-    c.invariant(invariant, *value - static_cast<std::int64_t>(less));
+    c.invariant(each.invariant, *value - static_cast<std::int64_t>(less));
   };
   if (exact) {
-    count("claims_unaccounted", "SELECT sum(fence)::bigint FROM schedules", crew.claimed());
-    count("fires_unaccounted", "SELECT count(*) FROM fires", crew.fired());
+    count({"claims_unaccounted", kClaimsDone}, crew.claimed());
+    count({"fires_unaccounted", kFiresDone}, crew.fired());
   }
-  count("duplicate_fires",
-        "SELECT count(*) - count(DISTINCT (tenant, schedule, fire_time)) FROM fires");
-  count("lost_fires",
-        "SELECT (SELECT sum(extract(epoch FROM next_fire - first) / period_s) FROM "
-        "schedules)::bigint "
-        "- (SELECT count(*) FROM fires)");
-  count("repeated_tokens",
-        "SELECT count(*) - count(DISTINCT (tenant, schedule, fence)) FROM fires");
+  for (const Count& each : table_counts()) count(each);
   c.invariant("rows_beyond_limit", static_cast<std::int64_t>(crew.beyond_limit()));
+}
+
+void check_undisturbed(Case& c, const Crew& crew, const load::Report& report) {
+  c.invariant("failed_operations",
+              static_cast<std::int64_t>(report.ledger.failed + report.warmup.failed));
+  const std::uint64_t turns = report.ledger.finished() + report.warmup.finished();
+  if (crew.dry() * 20 > turns) {
+    c.fail(fmt::format("ran dry: {} of {} operations found nothing due; the case needs more rows",
+                       crew.dry(), turns));
+  }
 }
 
 }  // namespace plimsoll::bench

@@ -50,6 +50,11 @@ class Crew {
   [[nodiscard]] std::uint64_t claimed() const noexcept { return claimed_; }
   [[nodiscard]] std::uint64_t fired() const noexcept { return fired_; }
   [[nodiscard]] std::uint64_t beyond_limit() const noexcept { return beyond_limit_; }
+  /// Operations that found nothing due, warm-up and all. (The ledger's `busy` also holds the races
+  /// that compare and set lost.)
+  [[nodiscard]] std::uint64_t dry() const noexcept { return dry_; }
+  /// The server processes that serve the connections, also when these are closed.
+  [[nodiscard]] const std::vector<int>& backends() const noexcept { return backends_; }
   /// When each round of claim and fire ended, in order.
   [[nodiscard]] const std::vector<TimePoint>& ended() const noexcept { return ended_; }
 
@@ -66,10 +71,12 @@ class Crew {
   const lease::Claimer claimer_;
   std::vector<Rng> draws_;
   std::vector<std::unique_ptr<pg::Connection>> connections_;
+  std::vector<int> backends_;
   std::vector<TimePoint> ended_;
   std::atomic<std::uint64_t> claimed_{0};
   std::atomic<std::uint64_t> fired_{0};
   std::atomic<std::uint64_t> beyond_limit_{0};
+  std::atomic<std::uint64_t> dry_{0};
 };
 
 /// A run of a crew under the case's size, or under its fixed number of operations.
@@ -79,5 +86,10 @@ class Crew {
 /// claims_unaccounted, fires_unaccounted, duplicate_fires, lost_fires, repeated_tokens,
 /// rows_beyond_limit. `exact` false: some workers were not ours to count, so only the tables speak.
 void check_invariants(Case& c, Stage& stage, const Crew& crew, bool exact);
+
+/// For a case in which nobody dies and nothing runs out: `failed_operations` is 0, and the case
+/// fails when more than one operation in twenty found nothing due, since it then measured empty
+/// answers.
+void check_undisturbed(Case& c, const Crew& crew, const load::Report& report);
 
 }  // namespace plimsoll::bench

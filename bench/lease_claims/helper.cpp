@@ -4,11 +4,15 @@
 //   object,
 //                                      for running them by other tools (ci/peers.d/lease_claims)
 //   plimsoll-lease-claims hold         a worker that may be killed or frozen: reads dsn, schema,
-//                                      tenants and ttl in ms, a line each, from standard input,
-//                                      then claims and fires until it is ended
+//                                      tenants, ttl in ms, subject, batch and its parent's pid,
+//                                      a line each, from standard input, then claims and fires
+//                                      until it is ended
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <csignal>
 #include <iostream>
@@ -18,6 +22,7 @@
 #include <thread>
 
 #include "bench/lease_claims/acts.hpp"
+#include "bench/lease_claims/audit.hpp"
 #include "lib/core/json.hpp"
 #include "lib/core/rng.hpp"
 #include "lib/lease_claims/claimer.hpp"
@@ -26,6 +31,9 @@
 namespace {
 
 using namespace plimsoll;
+
+constexpr std::array kSubjects{lease::Subject::kSkipLocked, lease::Subject::kSkipLockedBatch,
+                               lease::Subject::kAdvisory, lease::Subject::kUpdateReturning};
 
 int refuse(const std::string& reason) {
   fmt::print(stderr, "plimsoll-lease-claims: {}\n", reason);
@@ -44,8 +52,7 @@ int print_sql(const std::string& schema, const std::string& tenants, const std::
   const auto ddl = lease::ddl(schema);
   if (!ddl) return refuse(ddl.error().message);
   nlohmann::ordered_json all{{"ddl", *ddl}, {"fill", bench::fill_sql(shape)}};
-  for (const auto subject : {lease::Subject::kSkipLocked, lease::Subject::kSkipLockedBatch,
-                             lease::Subject::kAdvisory, lease::Subject::kUpdateReturning}) {
+  for (const auto subject : kSubjects) {
     all["claim"][std::string(lease::name(subject))] =
         lease::statements_for(subject, schema)->claim.sql;
   }
@@ -60,20 +67,31 @@ int hold() {
   std::string schema;
   std::uint64_t tenants = 0;
   std::int64_t ttl = 0;
+  std::string subject;
+  std::size_t batch = 0;
+  ::pid_t parent = 0;
   if (!std::getline(std::cin, dsn) || !std::getline(std::cin, schema) ||
-      !(std::cin >> tenants >> ttl)) {
-    return refuse("hold reads dsn, schema, tenants and ttl from standard input");
+      !(std::cin >> tenants >> ttl >> subject >> batch >> parent)) {
+    return refuse(
+        "hold reads dsn, schema, tenants, ttl, subject, batch and parent from standard input");
   }
+  // Who died before we asked for the signal sends none.
+  if (::getppid() != parent) return refuse("the parent is gone");
+  const auto* const way = std::find_if(kSubjects.begin(), kSubjects.end(),
+                                       [&](auto each) { return lease::name(each) == subject; });
+  if (way == kSubjects.end()) return refuse("no subject is named " + subject);
   auto caller = bench::Caller::connect(dsn);
   if (!caller) return refuse(caller.error().message);
-  const auto claimer = lease::Claimer::make(lease::Subject::kSkipLockedBatch, schema);
+  const auto claimer = lease::Claimer::make(*way, schema);
   if (!claimer) return refuse(claimer.error().message);
   Rng draw(static_cast<std::uint64_t>(::getpid()));
   while (true) {
     pg::Connection& connection = (*caller)->connection();
-    const lease::ClaimRequest request{std::to_string(draw.below(tenants)), "held",
-                                      std::chrono::milliseconds{ttl}, 4};
+    const lease::ClaimRequest request{std::to_string(draw.below(tenants)),
+                                      std::string(bench::kHolderName),
+                                      std::chrono::milliseconds{ttl}, batch};
     const auto leases = (*caller)->run(claimer->claim(connection, request));
+    if (!leases && leases.error().code == Errc::kBusy) continue;  // Every race was lost.
     if (!leases) return refuse(leases.error().message);
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
     for (const lease::Lease& lease : *leases) {

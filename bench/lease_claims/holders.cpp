@@ -1,9 +1,9 @@
 #include "bench/lease_claims/holders.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +20,9 @@ Holders::Holders(const Stage& stage, Plan plan) : plan_(plan) {
   program_ =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "plimsoll-lease-claims";
   // By standard input: a command line may be read by everybody, and a dsn may hold a password.
-  input_ = fmt::format("{}\n{}\n{}\n{}\n", stage.dsn(), stage.schema(), stage.rows().tenants,
-                       plan.ttl.count());
+  input_ =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", stage.dsn(), stage.schema(), stage.rows().tenants,
+                  plan.ttl.count(), lease::name(plan.subject), plan.batch, ::getpid());
 }
 
 Result<std::unique_ptr<Holders>> Holders::start(const Stage& stage, Plan plan) {
@@ -38,29 +39,41 @@ Result<std::unique_ptr<Holders>> Holders::start(const Stage& stage, Plan plan) {
 Holders::~Holders() { (void)stop(); }
 
 Result<Holders::Holder> Holders::spawn() const {
-  std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
-    return fail(Errc::kInternal, fmt::format("pipe: {}", std::strerror(errno)));
+  // A socket, since writing to a pipe whose reader died at once would be a signal that ends us.
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return fail(Errc::kInternal, fmt::format("socketpair: {}", std::strerror(errno)));
   }
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, pipe[0], STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  // A group of its own: Ctrl-C at the terminal is for us, who end the holders in our time.
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
   std::string program = program_;
   std::string verb = "hold";
   std::array<char*, 3> argv{program.data(), verb.data(), nullptr};
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+  const int error =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
-  ::close(pipe[0]);
-  // Fits into the pipe's buffer, so this does not wait for the reader.
-  const bool told = error == 0 && ::write(pipe[1], input_.data(), input_.size()) ==
+  ::close(ends[0]);
+  // Fits into the socket's buffer, so this does not wait for the reader.
+  const bool told = error == 0 && ::send(ends[1], input_.data(), input_.size(), MSG_NOSIGNAL) ==
                                       static_cast<ssize_t>(input_.size());
-  ::close(pipe[1]);
+  ::close(ends[1]);
   if (error != 0) {
     return fail(Errc::kUnavailable, fmt::format("{}: {}; build the target plimsoll-lease-claims",
                                                 program_, std::strerror(error)));
   }
-  if (!told) return fail(Errc::kInternal, "a holder does not take its input");
+  if (!told) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return fail(Errc::kInternal, "a holder does not take its input");
+  }
   return Holder{pid};
 }
 
@@ -70,6 +83,13 @@ bool Holders::wait(std::chrono::milliseconds time) const {
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
   }
   return !stopping_;
+}
+
+bool Holders::freeze(const Holder& holder) const {
+  ::kill(holder.pid, SIGSTOP);
+  const bool whole = wait(plan_.ttl * 2);
+  ::kill(holder.pid, SIGCONT);
+  return whole;
 }
 
 void Holders::rule() {
@@ -82,9 +102,7 @@ void Holders::rule() {
       return;
     }
     if (plan_.fate == Fate::kFrozen) {
-      ::kill(holder.pid, SIGSTOP);
-      (void)wait(plan_.ttl * 2);
-      ::kill(holder.pid, SIGCONT);
+      if (!freeze(holder)) return;
     } else {
       ::kill(holder.pid, SIGKILL);
       ::waitpid(holder.pid, nullptr, 0);

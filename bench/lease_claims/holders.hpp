@@ -13,6 +13,7 @@
 #include "bench/lease_claims/stage.hpp"
 #include "lib/core/clock.hpp"
 #include "lib/core/result.hpp"
+#include "lib/lease_claims/statements.hpp"
 
 namespace plimsoll::bench {
 
@@ -29,6 +30,8 @@ enum class Fate {
 class Holders {
  public:
   struct Plan {
+    lease::Subject subject = lease::Subject::kSkipLockedBatch;  ///< How they claim.
+    std::size_t batch = 4;                                      ///< Rows of one claim, at most.
     std::size_t count = 1;
     Fate fate = Fate::kKilled;
     std::chrono::milliseconds ttl{200};
@@ -42,7 +45,8 @@ class Holders {
   Holders(const Holders&) = delete;
   Holders& operator=(const Holders&) = delete;
 
-  /// Ends all holders. Returns how many fates there were, or why a holder could not go on.
+  /// Ends all holders. Returns how many fates there were, or why a holder could not go on. A freeze
+  /// that `stop` cut short was none. Whether a fate hit a lease is for the audit to say.
   [[nodiscard]] Result<std::uint64_t> stop();
 
  private:
@@ -51,6 +55,8 @@ class Holders {
   };
   Holders(const Stage& stage, Plan plan);
   [[nodiscard]] Result<Holder> spawn() const;
+  /// Returns whether its leases were over when it went on.
+  [[nodiscard]] bool freeze(const Holder& holder) const;
   void rule();
   [[nodiscard]] bool wait(std::chrono::milliseconds time) const;
 

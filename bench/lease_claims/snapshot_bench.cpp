@@ -11,11 +11,14 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "bench/harness/case.hpp"
 #include "bench/harness/metrics.hpp"
 #include "bench/lease_claims/cases.hpp"
 #include "bench/lease_claims/crew.hpp"
+#include "bench/lease_claims/rate_kept.hpp"
 
 namespace plimsoll::bench {
 namespace {
@@ -25,22 +28,23 @@ std::chrono::milliseconds window() {
   return weekly ? std::chrono::minutes{5} : std::chrono::milliseconds{scaled(100, 2000, 30'000)};
 }
 
-/// Rounds that ended in the last third over those in the first; 0 when the first third had none.
-double rate_kept(const std::vector<TimePoint>& ended) {
-  if (ended.empty()) return 0;
-  const auto third = (ended.back() - ended.front()) / 3;
-  std::size_t first = 0;
-  std::size_t last = 0;
-  for (const TimePoint end : ended) {
-    first += end < ended.front() + third ? 1 : 0;
-    last += end > ended.back() - third ? 1 : 0;
-  }
-  return first == 0 ? 0 : static_cast<double>(last) / static_cast<double>(first);
-}
-
 Result<void> hold_snapshot(Stage& stage) {
   if (auto begun = stage.run("BEGIN ISOLATION LEVEL REPEATABLE READ"); !begun) return begun;
   return stage.run("SELECT count(*) FROM fires");  // The snapshot is taken by the first query.
+}
+
+/// A backend hands in its last statistics before it leaves the list of those that are there.
+Result<void> wait_until_gone(fixtures::Client& watcher, const std::vector<int>& backends) {
+  const auto deadline = Clock::now() + std::chrono::seconds{10};
+  const std::string still = fmt::format(
+      "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY('{{{}}}')", fmt::join(backends, ","));
+  while (Clock::now() < deadline) {
+    const auto rows = watcher.query(still);
+    if (!rows) return fail(rows.error());
+    if (rows->front().front() == "0") return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+  return fail(Errc::kTimeout, "the crew's sessions do not end; dead_tuples would lack theirs");
 }
 
 void run_snapshot(Case& c, bool held) {
@@ -63,7 +67,10 @@ void run_snapshot(Case& c, bool held) {
     return workers.turn(context);
   });
   if (!report) return c.fail(report.error());
-  workers.dismiss();  // A backend hands in its last statistics when it ends.
+  workers.dismiss();
+  if (const auto gone = wait_until_gone(*watcher, workers.backends()); !gone) {
+    return c.fail(gone.error());
+  }
   const auto dead = watcher->query(fmt::format(
       "SELECT n_dead_tup FROM pg_stat_all_tables WHERE schemaname = '{}' AND relname = 'schedules'",
       (*stage)->schema()));
@@ -73,7 +80,8 @@ void run_snapshot(Case& c, bool held) {
   }
   c.report(*report);
   c.counter("dead_tuples", std::stod(dead->front().front()));
-  c.counter("rate_kept", rate_kept(workers.ended()));
+  c.counter("rate_kept", rate_kept(workers.ended(), report->window));
+  check_undisturbed(c, workers, *report);
   check_invariants(c, **stage, workers, report->ledger.in_flight == 0);
 }
 

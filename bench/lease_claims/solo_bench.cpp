@@ -15,6 +15,7 @@
 
 #include "bench/harness/case.hpp"
 #include "bench/lease_claims/acts.hpp"
+#include "bench/lease_claims/audit.hpp"
 #include "bench/lease_claims/cases.hpp"
 
 namespace plimsoll::bench {
@@ -57,16 +58,14 @@ Result<Solo*> solo_of(const std::string& name, lease::Subject subject, std::size
 
 /// The library's word against the tables'.
 void check_counts(Case& c, Solo& solo) {
-  const auto claims = solo.stage->number("SELECT sum(fence) FROM schedules");
-  const auto fires = solo.stage->number("SELECT count(*) FROM fires");
-  const auto doubled = solo.stage->number(
-      "SELECT count(*) - count(DISTINCT (tenant, schedule, fire_time)) FROM fires");
-  for (const auto* each : {&claims, &fires, &doubled}) {
-    if (!*each) return c.fail(each->error());
-  }
-  c.invariant("claims_unaccounted", *claims - static_cast<std::int64_t>(solo.acts->claimed()));
-  c.invariant("fires_unaccounted", *fires - static_cast<std::int64_t>(solo.acts->fired()));
-  c.invariant("duplicate_fires", *doubled);
+  const auto count = [&](const Count& each, std::uint64_t less = 0) {
+    const auto value = solo.stage->number(std::string(each.sql));
+    if (!value) return c.fail(value.error());
+    c.invariant(each.invariant, *value - static_cast<std::int64_t>(less));
+  };
+  count({"claims_unaccounted", kClaimsDone}, solo.acts->claimed());
+  count({"fires_unaccounted", kFiresDone}, solo.acts->fired());
+  for (const Count& each : table_counts()) count(each);
 }
 
 void run_solo(Case& c, lease::Subject subject, Act act, std::size_t batch) {

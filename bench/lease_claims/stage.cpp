@@ -22,30 +22,6 @@ ORDER BY t, s;
 ANALYZE schedules;
 )sql";
 
-constexpr std::string_view kAudit = R"sql(
-CREATE TABLE audit (what text, rows bigint);
-CREATE FUNCTION note_claim() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE claimed bigint; odd bigint;
-BEGIN
-  SELECT count(*), count(*) FILTER (WHERE n.fence <> o.fence + 1) INTO claimed, odd
-  FROM n JOIN o USING (tenant, schedule) WHERE n.fence <> o.fence;
-  IF claimed > {limit} THEN INSERT INTO audit VALUES ('beyond_limit', claimed - {limit}); END IF;
-  IF odd > 0 THEN INSERT INTO audit VALUES ('token_regression', odd); END IF;
-  RETURN NULL;
-END $$;
-CREATE FUNCTION note_fire() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF new.fence <> (SELECT s.fence FROM schedules s
-                   WHERE s.tenant = new.tenant AND s.schedule = new.schedule) THEN
-    INSERT INTO audit VALUES ('stale_write', 1);
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER note AFTER UPDATE ON schedules REFERENCING OLD TABLE AS o NEW TABLE AS n
-  FOR EACH STATEMENT EXECUTE FUNCTION note_claim();
-CREATE TRIGGER note AFTER INSERT ON fires FOR EACH ROW EXECUTE FUNCTION note_fire();
-)sql";
-
 }  // namespace
 
 std::string fill_sql(const Rows& rows) {
@@ -103,10 +79,6 @@ Result<std::int64_t> Stage::number(const std::string& sql) {
     return fail(Errc::kProtocol, fmt::format("'{}' is not a whole number: {}", text, sql));
   }
   return value;
-}
-
-Result<void> Stage::audit(std::size_t limit) {
-  return run(fmt::format(kAudit, fmt::arg("limit", limit)));
 }
 
 }  // namespace plimsoll::bench

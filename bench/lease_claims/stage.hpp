@@ -47,11 +47,6 @@ class Stage {
   /// The first column of the first row.
   [[nodiscard]] Result<std::int64_t> number(const std::string& sql);
 
-  /// Triggers that note, by statement: tokens that did not grow by one, fires under a token that
-  /// was not the schedule's, and claims of more than `limit` rows. They cost; only for cases that
-  /// are about faults.
-  [[nodiscard]] Result<void> audit(std::size_t limit);
-
  private:
   Stage() = default;
 

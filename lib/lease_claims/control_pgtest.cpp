@@ -6,29 +6,11 @@
 #include <set>
 #include <thread>
 
+#include "lib/lease_claims/control_pgtest.hpp"
 #include "lib/lease_claims/database_pgtest.hpp"
 
 namespace plimsoll::lease {
 namespace {
-
-constexpr std::string_view kRowLocks = "FOR UPDATE SKIP LOCKED";
-constexpr std::string_view kSecondLook =
-    " AND s.tenant = $1 AND \n  next_fire <= (SELECT clock_timestamp()) AND lease_until <= (SELECT "
-    "clock_timestamp())";
-constexpr std::string_view kClock = "AND s.lease_until > clock_timestamp()";
-constexpr std::string_view kToken = "AND s.fence = $3";
-
-/// `claim` with rows named by key in place of address. PostgreSQL 15 from its later minor versions
-/// on also refuses an address that is no longer the row's, which would hide what a lock is for.
-Statement by_key(const Statement& claim) {
-  const bool is_direct = claim.sql.find("SELECT ctid FROM due") != std::string::npos;
-  if (is_direct) {
-    return with(with(claim, "SELECT ctid", "SELECT schedule"),
-                "s.ctid = ", "s.tenant = $1 AND s.schedule = ");
-  }
-  return with(with(claim, "ctid AS spot", "schedule AS spot"),
-              "s.ctid = ", "s.tenant = $1 AND s.schedule = ");
-}
 
 class Controls : public LeaseTest {
  protected:
