@@ -2,28 +2,43 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <utility>
 
+#include "lib/core/clock.hpp"
+
 extern "C" char** environ;  // NOLINT: POSIX declares it nowhere.
 
 namespace plimsoll::bench {
+namespace {
+
+/// Far more than a reader takes for its first answer or its last.
+constexpr std::chrono::seconds kPatience{60};
+
+}  // namespace
 
 Result<ForeignReader> ForeignReader::start(const std::string& dsn, std::uint64_t seed,
                                            std::size_t secrets) {
   std::string program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "plimsoll-vault-reader";
+  // A socket, since writing to a pipe whose reader died at once would be a signal that ends us.
   std::array<int, 2> to{}, from{};
-  if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0) {
-    return fail(Errc::kInternal, fmt::format("pipe: {}", std::strerror(errno)));
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to.data()) != 0 ||
+      ::pipe2(from.data(), O_CLOEXEC) != 0) {
+    return fail(Errc::kInternal, fmt::format("no channel to a reader: {}", std::strerror(errno)));
   }
   ForeignReader reader;
   reader.to_ = to[1];
@@ -32,9 +47,15 @@ Result<ForeignReader> ForeignReader::start(const std::string& dsn, std::uint64_t
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+  // A group of its own: Ctrl-C at the terminal is for us, who end the reader in our time.
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
   std::array<char*, 2> argv{program.data(), nullptr};
   const int error =
-      ::posix_spawn(&reader.pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
+      ::posix_spawn(&reader.pid_, program.c_str(), &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(to[0]);
   ::close(from[1]);
@@ -44,9 +65,10 @@ Result<ForeignReader> ForeignReader::start(const std::string& dsn, std::uint64_t
                                                 program, std::strerror(error)));
   }
   // By standard input: everybody may read a command line, and a dsn may hold a password. It fits
-  // into the pipe's buffer, so this does not wait for the reader.
+  // into the socket's buffer, so this does not wait for the reader.
   const std::string input = fmt::format("{}\n{} {}\n", dsn, seed, secrets);
-  if (::write(reader.to_, input.data(), input.size()) != static_cast<ssize_t>(input.size())) {
+  if (::send(reader.to_, input.data(), input.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(input.size())) {
     return fail(Errc::kInternal, "the foreign reader does not take its input");
   }
   const auto first = reader.line();
@@ -70,7 +92,18 @@ ForeignReader::~ForeignReader() {
 
 Result<std::string> ForeignReader::line() {
   std::string text;
-  for (char c = 0; ::read(from_, &c, 1) == 1;) {
+  const TimePoint until = Clock::now() + kPatience;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    pollfd readable{from_, POLLIN, 0};
+    const int ready = ::poll(&readable, 1, static_cast<int>(std::max(left.count(), 0L)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) {
+      return fail(Errc::kTimeout,
+                  fmt::format("the foreign reader says nothing for {} s", kPatience.count()));
+    }
+    char c = 0;
+    if (ready < 0 || ::read(from_, &c, 1) != 1) break;
     if (c == '\n') return text;
     text += c;
   }
