@@ -56,15 +56,19 @@ std::optional<ProcessStat> read_coarse(int pid) {
   return line ? parse_process_stat(*line) : std::nullopt;
 }
 
-/// With one thread, the scheduler's own sum is the process's: nanoseconds instead of ticks, which
-/// over a hundred backends would err by more than what is to be seen.
+/// With one thread that has always been alone, the scheduler's own sum is the process's:
+/// nanoseconds instead of ticks, which over a hundred backends would err by more than what is to be
+/// seen. What threads used that have ended is in the ticks only, and shows as more than their
+/// rounding.
 void refine(ProcessStat& process) {
   if (process.threads != 1) return;
   const auto schedstat = read_proc(fmt::format("/proc/{}/schedstat", process.pid));
   if (!schedstat) return;
   const auto fields = split_fields(*schedstat);
   const auto run = fields.empty() ? std::nullopt : parse_number(fields[0]);
-  if (run && *run > 0) process.cpu_seconds = static_cast<double>(*run) * 1e-9;
+  if (!run || *run <= 0) return;
+  const double alone = static_cast<double>(*run) * 1e-9;
+  if (process.cpu_seconds - alone < 2.0 / ticks_per_second()) process.cpu_seconds = alone;
 }
 
 bool sees_kernel_threads() {

@@ -147,6 +147,18 @@ TEST(ProcessTree, FollowsChildrenAndCountsTheTimeOfThoseThatEnded) {
   for (const int child : children_of(parent.pid())) ::kill(child, SIGKILL);
 }
 
+TEST(ProcessStat, CountsTheTimeOfThreadsThatEnded) {
+  const Child child([] {
+    std::thread([] { spin_cpu(200ms); }).join();
+    sleep_for_ever();
+  });
+  const auto reads_back = [&] {
+    const auto process = read_process_stat(child.pid());
+    return process && process->threads == 1 && process->cpu_seconds > 0.15;
+  };
+  EXPECT_TRUE(eventually(reads_back));
+}
+
 TEST(ProcessTree, AKilledRootIsGoneEvenAsAZombie) {
   Child child(sleep_for_ever);
   auto tree = ProcessTree::open(child.pid(), Scope::kDescendants);
