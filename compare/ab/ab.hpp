@@ -75,7 +75,8 @@ struct AbCanary {
 };
 
 struct AbResult {
-  AbTarget target;
+  AbTarget target;  ///< Of a group as a whole: the name "group/*".
+  std::size_t cases = 1;
   Resource resource = Resource::kUnknown;
   std::string metric;  ///< cpu_time or real_time.
   double min_effect = 0;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include "compare/ab/canary.hpp"
+#include "compare/ab/trial.hpp"
 #include "lib/core/canary.hpp"
 #include "lib/core/rng.hpp"
 
@@ -15,34 +17,6 @@ namespace plimsoll::compare {
 namespace {
 
 using std::chrono::nanoseconds;
-
-struct Block {
-  std::array<AbPair, 2> pairs;
-  std::vector<nanoseconds> canary;
-  std::vector<Validity> doubts;
-};
-
-struct Trial {
-  const AbTask* task = nullptr;
-  std::vector<Block> blocks;
-  std::size_t void_blocks = 0;
-  std::size_t looks = 0;
-  std::optional<std::string> failure;
-  bool out_of_patience = false;
-  bool stopped = false;
-  Judgement judgement;
-
-  [[nodiscard]] std::size_t pairs() const { return 2 * blocks.size(); }
-  [[nodiscard]] bool runs() const { return !failure && !out_of_patience && !stopped; }
-
-  [[nodiscard]] std::vector<double> log_ratios(double AbPair::*base, double AbPair::*fresh) const {
-    std::vector<double> ratios;
-    for (const Block& block : blocks) {
-      for (const AbPair& pair : block.pairs) ratios.push_back(std::log(pair.*fresh / pair.*base));
-    }
-    return ratios;
-  }
-};
 
 class Measurement {
  public:
@@ -56,11 +30,14 @@ class Measurement {
                                         [](const Trial& trial) { return trial.task->is_cpu(); });
     const auto first = pairs_at_first_look(options_.policy, static_cast<std::size_t>(may_fire));
     if (auto got = collect_all(first); !got) return fail(got.error());
-    look_first();
+    look(false);
     if (auto got = collect_all(options_.policy.final_pairs); !got) return fail(got.error());
-    look_finally();
+    look(true);
     std::vector<AbResult> results;
     for (const Trial& trial : trials_) results.push_back(result_of(trial));
+    for (const Whole& whole : wholes_) {
+      if (whole.is_confirmed()) results.push_back(result_of(whole));
+    }
     return results;
   }
 
@@ -112,7 +89,7 @@ class Measurement {
 
   [[nodiscard]] Evidence evidence_of(const Trial& trial, bool may_fire) const {
     return {trial.log_ratios(&AbPair::base, &AbPair::fresh), trial.task->min_effect, may_fire,
-            trial.stopped && trial.judgement.verdict != AbVerdict::kSame};
+            trial.is_confirmed()};
   }
 
   /// The trials that are judged: what failed or could not be measured is no member of the family,
@@ -125,28 +102,41 @@ class Measurement {
     return members;
   }
 
-  void look_first() {
+  /// Judges every trial that is not settled, and each group as a whole, as members of one family.
+  void look(bool last) {
     const auto members = family();
+    if (!last) wholes_ = wholes_of(members);
     std::vector<Evidence> evidence;
-    for (const Trial* trial : members)
-      evidence.push_back(evidence_of(*trial, trial->task->is_cpu()));
-    const auto judgements = first_look(evidence, options_.policy);
+    for (const Trial* trial : members) {
+      evidence.push_back(evidence_of(*trial, last ? !trial->stopped : trial->task->is_cpu()));
+    }
+    for (Whole& whole : wholes_) {
+      whole.pool(members);
+      evidence.push_back({whole.log_ratios, whole.min_effect, last ? !whole.stopped : whole.is_cpu,
+                          whole.is_confirmed()});
+    }
+    const auto judgements =
+        last ? final_look(evidence, options_.policy) : first_look(evidence, options_.policy);
     for (std::size_t i = 0; i < members.size(); ++i) {
+      if (std::exchange(members[i]->stopped, members[i]->stopped || judgements[i].stop)) continue;
       members[i]->judgement = judgements[i];
-      members[i]->stopped = judgements[i].stop;
       ++members[i]->looks;
+    }
+    for (std::size_t i = 0; i < wholes_.size(); ++i) {
+      const Judgement& judged = judgements[members.size() + i];
+      if (std::exchange(wholes_[i].stopped, wholes_[i].stopped || judged.stop)) continue;
+      wholes_[i].judgement = judged;
+      if (!last && judged.verdict == AbVerdict::kRegressed) stop_members_of(wholes_[i], members);
     }
   }
 
-  void look_finally() {
-    const auto members = family();
-    std::vector<Evidence> evidence;
-    for (const Trial* trial : members) evidence.push_back(evidence_of(*trial, !trial->stopped));
-    const auto judgements = final_look(evidence, options_.policy);
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (members[i]->stopped) continue;
-      members[i]->judgement = judgements[i];
-      ++members[i]->looks;
+  /// It is red, and more pairs of its cases would not change that.
+  static void stop_members_of(const Whole& whole, const std::vector<Trial*>& members) {
+    for (Trial* trial : members) {
+      if (!whole.has(*trial) || trial->stopped) continue;
+      trial->stopped = true;
+      trial->judgement.reason = fmt::format("not told apart from {}/*, which is {} as a whole",
+                                            whole.group, name(whole.judgement.verdict));
     }
   }
 
@@ -175,6 +165,28 @@ class Measurement {
     return result;
   }
 
+  [[nodiscard]] static AbResult result_of(const Whole& whole) {
+    AbResult result;
+    result.target = {whole.group, whole.group + "/*"};
+    result.cases = whole.cases;
+    result.resource = whole.is_cpu ? Resource::kCpu : Resource::kDb;
+    result.metric = whole.metric;
+    result.min_effect = whole.min_effect;
+    result.pairs = whole.pairs;
+    take(whole.judgement, result);
+    result.reason = fmt::format("its {} cases together: {}", whole.cases, whole.judgement.reason);
+    return result;
+  }
+
+  static void take(const Judgement& judged, AbResult& result) {
+    result.verdict = judged.verdict;
+    result.reason = judged.reason;
+    result.p = judged.p;
+    result.p_adjusted = judged.p_adjusted;
+    result.ratio = {std::exp(judged.log_ratio.value), std::exp(judged.log_ratio.low),
+                    std::exp(judged.log_ratio.high)};
+  }
+
   void set_verdict(AbResult& result, const Trial& trial) const {
     if (trial.failure) {
       result.verdict = AbVerdict::kError;
@@ -189,13 +201,7 @@ class Measurement {
           trial.void_blocks, trial.void_blocks + trial.blocks.size(), kCanaryOff * 100);
       return;
     }
-    const Judgement& judged = trial.judgement;
-    result.verdict = judged.verdict;
-    result.reason = judged.reason;
-    result.p = judged.p;
-    result.p_adjusted = judged.p_adjusted;
-    result.ratio = {std::exp(judged.log_ratio.value), std::exp(judged.log_ratio.low),
-                    std::exp(judged.log_ratio.high)};
+    take(trial.judgement, result);
     const auto real = trial.log_ratios(&AbPair::base_real, &AbPair::fresh_real);
     result.real_ratio = std::exp(hodges_lehmann(real, options_.policy.confidence).value);
   }
@@ -225,6 +231,7 @@ class Measurement {
   Rng rng_;
   TimePoint start_;
   std::vector<Trial> trials_;
+  std::vector<Whole> wholes_;
   nanoseconds spent_on_void_{};
   std::size_t blocks_taken_ = 0;
   std::size_t wanted_ = 0;

@@ -62,7 +62,12 @@ struct MeasureOptions {
 ///
 /// A cpu block during which the canary changed is void and taken again. Void blocks together may
 /// take `calm_budget`; from then on a case is INCONCLUSIVE at its next one. What is void is decided
-/// by the canary alone, never by the samples, so that it cannot favour a side. Errors: kCancelled.
+/// by the canary alone, never by the samples, so that it cannot favour a side.
+///
+/// Three or more cases of a group are also judged as a whole, in the same family: what they share
+/// may have become slower by less than each can show. A whole that is confirmed is a result of its
+/// own, named "group/*"; slower at the first look it spares its undecided cases further pairs, which then
+/// stay undecided. Errors: kCancelled.
 [[nodiscard]] Result<std::vector<AbResult>> measure(Lab& lab, std::span<const AbTask> tasks,
                                                     const MeasureOptions& options);
 

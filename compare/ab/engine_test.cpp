@@ -143,6 +143,77 @@ TEST(Engine, UnchangedCodeIsTheSameInEveryOneOfAHundredRuns) {
   EXPECT_GE(same, 195);
 }
 
+/// So many cpu cases of one group, the first `slower` of which have become slower by `effect`.
+std::vector<AbTask> group_of(PaperLab& lab, std::size_t cases, std::size_t slower, double effect) {
+  std::vector<AbTask> tasks;
+  for (std::size_t i = 0; i < cases; ++i) {
+    tasks.push_back(task_of("g/s/" + std::to_string(i)));
+    if (i < slower) lab.slowdown[tasks.back().target.benchmark] = effect;
+  }
+  return tasks;
+}
+
+const AbResult* whole_in(const std::vector<AbResult>& results) {
+  for (const AbResult& result : results) {
+    if (result.target.benchmark == "g/*") return &result;
+  }
+  return nullptr;
+}
+
+TEST(Engine, AGroupThatIsSlowerAsAWholeIsFoundWhereNoCaseCanShowIt) {
+  PaperLab lab(20);
+  lab.spread = 0.15;
+  const auto results = measured(lab, group_of(lab, 20, 20, 0.10));
+  const AbResult* whole = whole_in(results);
+  ASSERT_NE(whole, nullptr);
+  EXPECT_EQ(whole->verdict, AbVerdict::kRegressed);
+  EXPECT_EQ(whole->cases, 20U);
+  EXPECT_NEAR(whole->ratio.value, 1.10, 0.03);
+  EXPECT_EQ(results[0].verdict, AbVerdict::kUndecided);
+  EXPECT_EQ(results[0].pairs.size(), 16U) << "spared the pairs up to the last look";
+  EXPECT_EQ(results.size(), 21U);
+}
+
+TEST(Engine, OneSlowCaseIsNotItsGroup) {
+  PaperLab lab(21);
+  const auto results = measured(lab, group_of(lab, 12, 1, 0.3));
+  EXPECT_EQ(results[0].verdict, AbVerdict::kRegressed);
+  EXPECT_EQ(results[1].verdict, AbVerdict::kSame);
+  EXPECT_EQ(whole_in(results), nullptr);
+}
+
+TEST(Engine, TwoCasesAreNoGroup) {
+  PaperLab lab(22);
+  EXPECT_EQ(whole_in(measured(lab, group_of(lab, 2, 2, 0.3))), nullptr);
+}
+
+TEST(Engine, AGroupThatIsFasterAsAWholeIsMeasuredToTheEnd) {
+  PaperLab lab(23);
+  lab.spread = 0.15;
+  const auto results = measured(lab, group_of(lab, 20, 20, 1 / 1.10 - 1));
+  const AbResult* whole = whole_in(results);
+  ASSERT_NE(whole, nullptr);
+  EXPECT_EQ(whole->verdict, AbVerdict::kImproved);
+  EXPECT_NE(results[0].reason.find("24 pairs"), std::string::npos) << results[0].reason;
+}
+
+TEST(Engine, AnUnchangedGroupIsFalselyConfirmedAtMostOnceInAHundred) {
+  int families = 0;
+  for (std::uint64_t run = 0; run < 300; ++run) {
+    PaperLab lab(3000 + run);
+    lab.spread = 0.10;
+    auto tasks = group_of(lab, 6, 0, 0);
+    for (AbTask& task : tasks) task.min_effect = 1e-9;  // Leaves all the work to p.
+    bool confirmed = false;
+    for (const AbResult& result : measured(lab, tasks, run)) {
+      confirmed = confirmed || result.verdict == AbVerdict::kRegressed ||
+                  result.verdict == AbVerdict::kImproved;
+    }
+    families += confirmed ? 1 : 0;
+  }
+  EXPECT_LE(families, 9);  // At a rate of 0.012 more than 9 of 300 come once in 130 seeds.
+}
+
 TEST(Engine, FindsInjectedSlowdowns) {
   const auto found = [](double effect, Resource resource) {
     int regressed = 0;

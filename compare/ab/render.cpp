@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string time_of(const AbResult& result, double AbPair::*side) {
-  if (result.pairs.empty()) return "-";
+  if (result.pairs.empty() || result.cases > 1) return "-";  // Of many cases there is no median.
   std::vector<double> values;
   for (const AbPair& pair : result.pairs) values.push_back(pair.*side);
   const double ns = median(values);
@@ -61,15 +61,21 @@ Json json_of(const AbPolicy& policy) {
 Json json_of(const AbResult& result) {
   Json pairs = Json::array();
   for (const AbPair& pair : result.pairs) {
+    if (result.cases > 1) break;  // They stand in its cases.
     pairs.push_back({{"base", number(pair.base)},
                      {"fresh", number(pair.fresh)},
                      {"base_real", number(pair.base_real)},
                      {"fresh_real", number(pair.fresh_real)}});
   }
-  Json json{{"benchmark", result.target.benchmark}, {"group", result.target.group},
-            {"verdict", name(result.verdict)},      {"reason", result.reason},
-            {"resource", name(result.resource)},    {"metric", result.metric},
-            {"min_effect", result.min_effect},      {"operations", result.operations}};
+  Json json{{"benchmark", result.target.benchmark},
+            {"group", result.target.group},
+            {"verdict", name(result.verdict)},
+            {"reason", result.reason},
+            {"resource", name(result.resource)},
+            {"metric", result.metric},
+            {"cases", result.cases},
+            {"min_effect", result.min_effect},
+            {"operations", result.operations}};
   if (is_judged(result)) {
     json["ratio"] = {{"value", number(result.ratio.value)},
                      {"low", number(result.ratio.low)},

@@ -57,7 +57,8 @@ Confirmation confirmation_of(const AbResult& result) {
   }
   return {result.target.benchmark, result.metric,       outcome_of(result.verdict),
           result.ratio.value,      result.ratio.low,    result.ratio.high,
-          result.p_adjusted,       result.pairs.size(), result.reason};
+          result.p_adjusted,       result.pairs.size(), result.reason,
+          result.target.group,     result.cases};
 }
 
 /// One line on a terminal, rewritten; nothing elsewhere.

@@ -113,6 +113,22 @@ void judge_files(const Question& question, std::vector<Finding>& findings) {
   }
 }
 
+/// What fresh pairs say about a group as a whole stands beside what they say about its cases.
+void judge_wholes(const Question& question, std::vector<Finding>& findings) {
+  std::set<std::string> groups;
+  for (const Session& session : question.after) groups.insert(session.facts.group);
+  for (const Confirmation& pairs : question.confirmations) {
+    if (pairs.cases <= 1 || !groups.contains(pairs.group)) continue;
+    Finding found;
+    found.group = pairs.group;
+    found.benchmark = pairs.benchmark;
+    found.metric = pairs.metric;
+    found.klass = MetricClass::kTime;
+    apply_to_clock(pairs, found);
+    findings.push_back(std::move(found));
+  }
+}
+
 std::map<std::string, Evidence> gather(const Question& question) {
   std::map<std::string, Evidence> evidence;
   const auto add = [&](const std::vector<Session>& sessions, std::vector<Seen> Evidence::*side) {
@@ -182,6 +198,7 @@ Decision decide(const Question& question) {
   for (const auto& [unused, evidence] : gather(question)) {
     judge_benchmark(evidence, decision.findings);
   }
+  judge_wholes(question, decision.findings);
   std::stable_sort(decision.findings.begin(), decision.findings.end(),
                    [](const Finding& a, const Finding& b) {
                      return std::tie(a.benchmark, a.metric, a.detail) <

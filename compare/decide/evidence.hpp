@@ -32,6 +32,9 @@ struct Evidence {
 /// The metric's entry: the newest table that names it, the new side first.
 [[nodiscard]] MetricSpec spec_of(const Evidence& evidence, std::string_view metric);
 
+/// What fresh pairs say about the clock that was paired.
+void apply_to_clock(const Confirmation& pairs, Finding& found);
+
 /// Whether fresh pairs, if there can be any, have the last word on a finding that is no suspect.
 [[nodiscard]] bool could_be_paired(const Finding& found);
 

@@ -122,42 +122,6 @@ const Confirmation* confirmation_of(const Evidence& evidence) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// What fresh pairs say about the clock that was paired.
-void apply_to_clock(const Confirmation& pairs, Finding& found) {
-  found.pair_ratio = pairs.ratio;
-  found.pair_low = pairs.low;
-  found.pair_high = pairs.high;
-  found.pair_p = pairs.p;
-  found.pairs = pairs.pairs;
-  found.detail = pairs.detail;
-  switch (pairs.outcome) {
-    case Confirmation::Outcome::kRegressed:
-      found.verdict = Verdict::kConfirmed;
-      found.reason = Reason::kPairsConfirmed;
-      return;
-    case Confirmation::Outcome::kImproved:
-      found.verdict = Verdict::kImproved;
-      found.reason = Reason::kPairsImproved;
-      return;
-    case Confirmation::Outcome::kSame:
-      found.verdict = Verdict::kOk;
-      found.reason = Reason::kPairsRefuted;
-      return;
-    case Confirmation::Outcome::kUndecided:
-      found.verdict = Verdict::kInconclusive;
-      found.reason = Reason::kPairsUndecided;
-      return;
-    case Confirmation::Outcome::kUnchangedBinary:
-      found.verdict = Verdict::kUnchangedBinary;
-      found.reason = Reason::kSameBuild;
-      return;
-    case Confirmation::Outcome::kFailed:
-      found.verdict = Verdict::kErrored;
-      found.reason = Reason::kFailed;
-      return;
-  }
-}
-
 /// A suspect that is not the paired clock follows it: it was measured in the same operations. So
 /// does what was measured in a run that is not valid.
 void follow_clock(const Confirmation& pairs, Finding& found) {
@@ -382,6 +346,41 @@ void judge_time(const Evidence& evidence, const std::string& metric,
 }
 
 }  // namespace
+
+void apply_to_clock(const Confirmation& pairs, Finding& found) {
+  found.pair_ratio = pairs.ratio;
+  found.pair_low = pairs.low;
+  found.pair_high = pairs.high;
+  found.pair_p = pairs.p;
+  found.pairs = pairs.pairs;
+  found.detail = pairs.detail;
+  switch (pairs.outcome) {
+    case Confirmation::Outcome::kRegressed:
+      found.verdict = Verdict::kConfirmed;
+      found.reason = Reason::kPairsConfirmed;
+      return;
+    case Confirmation::Outcome::kImproved:
+      found.verdict = Verdict::kImproved;
+      found.reason = Reason::kPairsImproved;
+      return;
+    case Confirmation::Outcome::kSame:
+      found.verdict = Verdict::kOk;
+      found.reason = Reason::kPairsRefuted;
+      return;
+    case Confirmation::Outcome::kUndecided:
+      found.verdict = Verdict::kInconclusive;
+      found.reason = Reason::kPairsUndecided;
+      return;
+    case Confirmation::Outcome::kUnchangedBinary:
+      found.verdict = Verdict::kUnchangedBinary;
+      found.reason = Reason::kSameBuild;
+      return;
+    case Confirmation::Outcome::kFailed:
+      found.verdict = Verdict::kErrored;
+      found.reason = Reason::kFailed;
+      return;
+  }
+}
 
 void judge_times(const Evidence& evidence, std::vector<Finding>& findings) {
   const Resource resource = evidence.after.front().run->resource;

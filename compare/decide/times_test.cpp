@@ -81,6 +81,20 @@ TEST(Decide, FreshPairsSettleASuspect) {
   }
 }
 
+TEST(Decide, AGroupThatIsSlowerAsAWholeIsARegression) {
+  Question question = history(100, 130);
+  question.confirmations = {
+      {"g/s/c", "cpu_time", Outcome::kUndecided, 1.1, 0.9, 1.2, 0.2, 16, ""},
+      {"g/*", "cpu_time", Outcome::kRegressed, 1.1, 1.08, 1.12, 1e-9, 320, "together", "g", 20},
+      {"h/*", "cpu_time", Outcome::kRegressed, 1.1, 1.08, 1.12, 1e-9, 320, "together", "h", 20}};
+  const Decision decision = decide(question);
+  ASSERT_EQ(decision.findings.size(), 2U) << "of another group nothing is said here";
+  EXPECT_EQ(decision.findings[0].benchmark, "g/*");
+  EXPECT_EQ(decision.findings[0].verdict, Verdict::kConfirmed);
+  EXPECT_EQ(decision.findings[1].verdict, Verdict::kInconclusive);
+  EXPECT_EQ(decision.exit, Exit::kRegression);
+}
+
 TEST(Decide, PairsThatFailedBeforeTheyKnewTheClockAreSaid) {
   Question question = history(100, 130);
   question.confirmations = {{"g/s/c", "", Outcome::kFailed, 1, 1, 1, 1, 0, "base: exit 3"}};

@@ -106,6 +106,8 @@ struct Confirmation {
   double p = 1;
   std::size_t pairs = 0;
   std::string detail;
+  std::string group{};  ///< With more than one case, of which group these are as a whole.
+  std::size_t cases = 1;
 };
 
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
