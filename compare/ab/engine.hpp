@@ -66,8 +66,8 @@ struct MeasureOptions {
 ///
 /// Three or more cases of a group are also judged as a whole, in the same family: what they share
 /// may have become slower by less than each can show. A whole that is confirmed is a result of its
-/// own, named "group/*"; slower at the first look it spares its undecided cases further pairs, which then
-/// stay undecided. Errors: kCancelled.
+/// own, named "group/*"; slower at the first look it spares its undecided cases further pairs,
+/// which then stay undecided. Errors: kCancelled.
 [[nodiscard]] Result<std::vector<AbResult>> measure(Lab& lab, std::span<const AbTask> tasks,
                                                     const MeasureOptions& options);
 
