@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "compare/ab/ab.hpp"
 #include "compare/ab/render.hpp"
+#include "compare/history/baseline.hpp"
 
 namespace plimsoll::compare {
 namespace {
@@ -100,20 +99,6 @@ Result<AbRequest> request_of(const AbCommand& command) {
   return request;
 }
 
-/// Written beside it and renamed: nobody ever reads half of it.
-bool write_file(const std::filesystem::path& path, const std::string& text) {
-  auto part = path;
-  part += ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(part, path, error);
-  const bool written = file && !error;
-  if (!written) std::filesystem::remove(part, error);
-  return written;
-}
-
 int fail_with(const Error& error) {
   fmt::print(stderr, "plimsoll-compare ab: {}\n", error.message);
   return error.code == Errc::kInvalidArgument || error.code == Errc::kNotFound ? kUsage
@@ -173,9 +158,11 @@ int ab_main(const AbCommand& command) {
   }
   if (!outcome) return fail_with(outcome.error());
   fmt::print("{}", ab_text(*outcome));
-  if (!command.json.empty() && !write_file(command.json, ab_json(*outcome))) {
-    fmt::print(stderr, "plimsoll-compare ab: cannot write {}\n", command.json);
-    return kUsage;
+  if (!command.json.empty()) {
+    if (auto written = replace_file(command.json, ab_json(*outcome)); !written) {
+      fmt::print(stderr, "plimsoll-compare ab: {}\n", written.error().message);
+      return kUsage;
+    }
   }
   return ab_exit_code(*outcome);
 }

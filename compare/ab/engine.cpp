@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "compare/ab/canary.hpp"
@@ -21,15 +20,16 @@ using std::chrono::nanoseconds;
 class Measurement {
  public:
   Measurement(Lab& lab, std::span<const AbTask> tasks, const MeasureOptions& options)
-      : lab_(lab), options_(options), rng_(options.seed), start_(lab.now()) {
+      : lab_(lab),
+        options_(options),
+        rng_(options.seed),
+        start_(lab.now()),
+        wholes_(wholes_of(tasks)) {
     for (const AbTask& task : tasks) trials_.emplace_back().task = &task;
   }
 
   Result<std::vector<AbResult>> run() {
-    const auto may_fire = std::count_if(trials_.begin(), trials_.end(),
-                                        [](const Trial& trial) { return trial.task->is_cpu(); });
-    const auto first = pairs_at_first_look(options_.policy, static_cast<std::size_t>(may_fire));
-    if (auto got = collect_all(first); !got) return fail(got.error());
+    if (auto got = collect_all(options_.policy.first_pairs); !got) return fail(got.error());
     look(false);
     if (auto got = collect_all(options_.policy.final_pairs); !got) return fail(got.error());
     look(true);
@@ -105,7 +105,6 @@ class Measurement {
   /// Judges every trial that is not settled, and each group as a whole, as members of one family.
   void look(bool last) {
     const auto members = family();
-    if (!last) wholes_ = wholes_of(members);
     std::vector<Evidence> evidence;
     for (const Trial* trial : members) {
       evidence.push_back(evidence_of(*trial, last ? !trial->stopped : trial->task->is_cpu()));
@@ -133,7 +132,7 @@ class Measurement {
   /// It is red, and more pairs of its cases would not change that.
   static void stop_members_of(const Whole& whole, const std::vector<Trial*>& members) {
     for (Trial* trial : members) {
-      if (!whole.has(*trial) || trial->stopped) continue;
+      if (!whole.has(*trial->task) || trial->stopped) continue;
       trial->stopped = true;
       trial->judgement.reason = fmt::format("not told apart from {}/*, which is {} as a whole",
                                             whole.group, name(whole.judgement.verdict));

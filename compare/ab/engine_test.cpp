@@ -170,7 +170,7 @@ TEST(Engine, AGroupThatIsSlowerAsAWholeIsFoundWhereNoCaseCanShowIt) {
   EXPECT_EQ(whole->cases, 20U);
   EXPECT_NEAR(whole->ratio.value, 1.10, 0.03);
   EXPECT_EQ(results[0].verdict, AbVerdict::kUndecided);
-  EXPECT_EQ(results[0].pairs.size(), 16U) << "spared the pairs up to the last look";
+  EXPECT_EQ(results[0].pairs.size(), 12U) << "spared the pairs up to the last look";
   EXPECT_EQ(results.size(), 21U);
 }
 

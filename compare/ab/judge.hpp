@@ -84,7 +84,7 @@ struct Judgement {
 ///
 /// That takes pairs whose signs are independent. Noise that reaches from one sample into the next
 /// makes neighbours alike, since one coin turns both pairs of a block: at a correlation of 0.5
-/// between samples 0.0142 instead of 0.0100 (simulated, 24 pairs, no minimum effect). The minimum
+/// between samples 0.015 instead of 0.010 (simulated, 24 pairs, no minimum effect). The minimum
 /// effect, of several times the noise, is what keeps it below the bound then.
 [[nodiscard]] std::vector<Judgement> final_look(std::span<const Evidence> family,
                                                 const AbPolicy& policy);

@@ -15,6 +15,7 @@
 #include "compare/ab/command.hpp"
 #include "compare/ab/engine.hpp"
 #include "compare/ab/plan.hpp"
+#include "compare/ab/trial.hpp"
 #include "lib/core/canary.hpp"
 
 namespace plimsoll::compare {
@@ -85,8 +86,7 @@ class AbRun {
     for (const AbTarget& target : targets_) {
       if (auto prepared = prepare(target); !prepared) return fail(prepared.error());
     }
-    if (auto fires = check_resolution(request_.policy, tasks_.size()); !fires)
-      return fail(fires.error());
+    if (auto fires = fit_policy(); !fires) return fail(fires.error());
     note_infrastructure();
     return measure_and_assemble();
   }
@@ -215,6 +215,19 @@ class AbRun {
     result.target = target;
     result.verdict = verdict;
     result.reason = std::move(reason);
+  }
+
+  /// Holds the policy against the family, which the groups as wholes belong to, and takes the first
+  /// look where it can confirm something.
+  Result<void> fit_policy() {
+    const auto wholes = wholes_of(tasks_);
+    AbPolicy& policy = request_.policy;
+    if (auto fires = check_resolution(policy, tasks_.size() + wholes.size()); !fires) return fires;
+    const auto may_fire =
+        std::count_if(tasks_.begin(), tasks_.end(), [](const AbTask& t) { return t.is_cpu(); }) +
+        std::count_if(wholes.begin(), wholes.end(), [](const Whole& w) { return w.is_cpu; });
+    policy.first_pairs = pairs_at_first_look(policy, static_cast<std::size_t>(may_fire));
+    return {};
   }
 
   void note_infrastructure() {

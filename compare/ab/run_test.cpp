@@ -105,6 +105,19 @@ TEST_F(RunAb, ACpuRegressionIsConfirmedOrTheMachineKeptChanging) {
   }
 }
 
+TEST_F(RunAb, SaysWhereALargerFamilyTookItsFirstLook) {
+  const std::map<std::string, std::string> more{{"FAKE_EXTRA", "fake/one/cpu_third"}};
+  auto fresh = more;
+  fresh["X"] = "1";
+  auto request = request_of(fake("1000", more), fake("1000", fresh), "one/cpu");
+  request.policy = AbPolicy{};
+  request.calm_budget = seconds(0);  // The looks count here, not the verdicts.
+  const auto outcome = run_ab(request);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->results.size(), 3U);
+  EXPECT_EQ(outcome->policy.first_pairs, 14U);
+}
+
 TEST_F(RunAb, ACaseOfOneSizeOnlyIsFoundInThatSize) {
   auto request = request_of(fake("1000"), fake("1000", {{"X", "1"}}), "full_only");
   EXPECT_FALSE(run_ab(request).has_value());

@@ -1,9 +1,6 @@
 #include "compare/ab/trial.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
-#include <utility>
 
 namespace plimsoll::compare {
 namespace {
@@ -17,9 +14,8 @@ void Whole::pool(std::span<Trial* const> trials) {
   pairs.clear();
   log_ratios.clear();
   for (const Trial* trial : trials) {
-    if (!has(*trial)) continue;
+    if (!has(*trial->task)) continue;
     ++cases;
-    min_effect = std::max(min_effect, trial->task->min_effect);
     for (const Block& block : trial->blocks) {
       double sum = 0;
       for (const AbPair& pair : block.pairs) {
@@ -29,23 +25,25 @@ void Whole::pool(std::span<Trial* const> trials) {
       log_ratios.push_back(sum / static_cast<double>(block.pairs.size()));
     }
   }
+  if (cases < kFewestCases) log_ratios.clear();  // Too many failed: it stays undecided.
 }
 
-std::vector<Whole> wholes_of(std::span<Trial* const> trials) {
-  std::map<std::pair<std::string, std::string>, std::size_t> counts;
-  std::map<std::pair<std::string, std::string>, bool> on_cpu;
-  for (const Trial* trial : trials) {
-    const std::pair key{trial->task->target.group, trial->task->metric};
-    ++counts[key];
-    on_cpu[key] = trial->task->is_cpu();
-  }
+std::vector<Whole> wholes_of(std::span<const AbTask> tasks) {
   std::vector<Whole> wholes;
-  for (const auto& [key, count] : counts) {
-    if (count < kFewestCases || key.first.empty()) continue;
-    Whole& whole = wholes.emplace_back();
-    std::tie(whole.group, whole.metric) = key;
-    whole.is_cpu = on_cpu[key];
+  for (const AbTask& task : tasks) {
+    if (task.target.group.empty()) continue;
+    auto whole = std::find_if(wholes.begin(), wholes.end(),
+                              [&](const Whole& each) { return each.has(task); });
+    if (whole == wholes.end()) {
+      whole = wholes.insert(whole, Whole());
+      whole->group = task.target.group;
+      whole->metric = task.metric;
+      whole->is_cpu = task.is_cpu();
+    }
+    ++whole->cases;
+    whole->min_effect = std::max(whole->min_effect, task.min_effect);
   }
+  std::erase_if(wholes, [](const Whole& each) { return each.cases < kFewestCases; });
   return wholes;
 }
 

@@ -63,15 +63,15 @@ struct Whole {
   bool stopped = false;
   Judgement judgement;
 
-  [[nodiscard]] bool has(const Trial& trial) const {
-    return trial.task->target.group == group && trial.task->metric == metric;
+  [[nodiscard]] bool has(const AbTask& task) const {
+    return task.target.group == group && task.metric == metric;
   }
   [[nodiscard]] bool is_confirmed() const { return stopped && confirms(judgement); }
   /// Takes what these trials have measured so far.
   void pool(std::span<Trial* const> trials);
 };
 
-/// The groups of these trials that have enough cases to be more than their sum. Empty so far.
-[[nodiscard]] std::vector<Whole> wholes_of(std::span<Trial* const> trials);
+/// The groups of these tasks that have enough cases to be more than their sum; nothing pooled yet.
+[[nodiscard]] std::vector<Whole> wholes_of(std::span<const AbTask> tasks);
 
 }  // namespace plimsoll::compare

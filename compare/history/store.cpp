@@ -42,7 +42,8 @@ class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
       : file_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (file_ >= 0) (void)::flock(file_, LOCK_EX);
+    while (file_ >= 0 && ::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    }
   }
   ~FolderLock() {
     if (file_ >= 0) ::close(file_);
