@@ -1,5 +1,11 @@
 include(GoogleTest)
 
+# ctest ends by saying why groups were skipped.
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/CTestCustom.cmake" @ONLY CONTENT [[
+set(CTEST_CUSTOM_POST_TEST
+    "\"@CMAKE_COMMAND@\" \"-DBUILD=@CMAKE_BINARY_DIR@\" -P \"@CMAKE_CURRENT_LIST_DIR@/SaySkipped.cmake\"")
+]])
+
 # One test binary. LABEL says what it needs: `unit` needs nothing, `postgres` a server from the infra fixture.
 # TIMEOUT is a deadline against hanging, in seconds.
 function(plimsoll_test name)

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/harness/helper_process.hpp"
 #include "bench/lease_claims/stage.hpp"
 #include "lib/core/clock.hpp"
 #include "lib/core/result.hpp"
@@ -50,20 +49,15 @@ class Holders {
   [[nodiscard]] Result<std::uint64_t> stop();
 
  private:
-  struct Holder {
-    pid_t pid = 0;
-  };
   Holders(const Stage& stage, Plan plan);
-  [[nodiscard]] Result<Holder> spawn() const;
   /// Returns whether its leases were over when it went on.
-  [[nodiscard]] bool freeze(const Holder& holder) const;
+  [[nodiscard]] bool freeze(const HelperProcess& holder) const;
   void rule();
   [[nodiscard]] bool wait(std::chrono::milliseconds time) const;
 
   const Plan plan_;
-  std::string program_;
-  std::string input_;
-  std::vector<Holder> holders_;
+  HelperProcess::Plan program_;
+  std::vector<HelperProcess> holders_;
   std::string failure_;
   std::uint64_t fates_ = 0;
   std::atomic<bool> stopping_{false};

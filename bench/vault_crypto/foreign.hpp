@@ -1,10 +1,10 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "bench/harness/helper_process.hpp"
 #include "lib/core/result.hpp"
 
 namespace plimsoll::bench {
@@ -27,20 +27,13 @@ class ForeignReader {
   /// Returns once it has read its first secret.
   [[nodiscard]] static Result<ForeignReader> start(const std::string& dsn, std::uint64_t seed,
                                                    std::size_t secrets);
-  ForeignReader(ForeignReader&& other) noexcept;
-  ForeignReader& operator=(ForeignReader&&) = delete;
-  /// Ends it by force if `stop` was not called.
-  ~ForeignReader();
-
+  /// Ends, by force, with its object if it was not stopped.
   [[nodiscard]] Result<ForeignCounts> stop();
 
  private:
-  ForeignReader() = default;
-  [[nodiscard]] Result<std::string> line();
+  explicit ForeignReader(HelperProcess helper) : helper_(std::move(helper)) {}
 
-  pid_t pid_ = 0;
-  int to_ = -1;
-  int from_ = -1;
+  HelperProcess helper_;
 };
 
 }  // namespace plimsoll::bench

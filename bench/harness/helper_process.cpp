@@ -1,0 +1,159 @@
+#include "bench/harness/helper_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "lib/core/clock.hpp"
+
+extern "C" char** environ;  // NOLINT: POSIX declares it nowhere.
+
+namespace plimsoll::bench {
+namespace {
+
+/// Two ends of a channel, closed unless taken.
+struct Ends {
+  std::array<int, 2> fds{-1, -1};
+  ~Ends() {
+    for (const int fd : fds) {
+      if (fd >= 0) ::close(fd);
+    }
+  }
+  [[nodiscard]] int take(std::size_t which) { return std::exchange(fds[which], -1); }
+};
+
+/// Returns 0 or an errno.
+int spawn(const HelperProcess::Plan& plan, int input, int output, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  if (output >= 0) ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  std::vector<std::string> words{plan.program};
+  words.insert(words.end(), plan.arguments.begin(), plan.arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const int error =
+      ::posix_spawn(&pid, plan.program.c_str(), &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+}  // namespace
+
+std::string program_beside_us(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+}
+
+Result<HelperProcess> HelperProcess::start(const Plan& plan) {
+  HelperProcess helper;
+  helper.name_ = std::filesystem::path(plan.program).filename();
+  // A socket, since writing to a pipe whose reader died at once would be a signal that ends us.
+  Ends to, from;
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to.fds.data()) != 0 ||
+      (plan.answers && ::pipe2(from.fds.data(), O_CLOEXEC) != 0)) {
+    return fail(Errc::kInternal,
+                fmt::format("no channel to {}: {}", helper.name_, std::strerror(errno)));
+  }
+  if (const int error = spawn(plan, to.fds[0], from.fds[1], helper.pid_); error != 0) {
+    helper.pid_ = 0;
+    return fail(Errc::kUnavailable, fmt::format("{}: {}; build the target {}", plan.program,
+                                                std::strerror(error), helper.name_));
+  }
+  helper.input_ = to.take(1);
+  helper.output_ = from.take(0);
+  // What does not fit into the socket's buffer is an error here: nobody may wait for a reader that
+  // waits for us.
+  if (::send(helper.input_, plan.input.data(), plan.input.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(plan.input.size())) {
+    return fail(Errc::kInternal, helper.name_ + " does not take its input");
+  }
+  if (!plan.stays_open) helper.end_input();
+  return helper;
+}
+
+HelperProcess::HelperProcess(HelperProcess&& other) noexcept
+    : name_(std::move(other.name_)),
+      pid_(std::exchange(other.pid_, 0)),
+      input_(std::exchange(other.input_, -1)),
+      output_(std::exchange(other.output_, -1)) {}
+
+HelperProcess& HelperProcess::operator=(HelperProcess&& other) noexcept {
+  std::swap(name_, other.name_);
+  std::swap(pid_, other.pid_);
+  std::swap(input_, other.input_);
+  std::swap(output_, other.output_);
+  return *this;
+}
+
+HelperProcess::~HelperProcess() {
+  kill();
+  end_input();
+  if (output_ >= 0) ::close(output_);
+}
+
+void HelperProcess::signal(int number) const { ::kill(pid_, number); }
+
+std::optional<int> HelperProcess::ended() {
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  pid_ = 0;
+  return status;
+}
+
+Result<std::string> HelperProcess::line(std::chrono::milliseconds patience) {
+  std::string text;
+  const TimePoint until = Clock::now() + patience;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    pollfd readable{output_, POLLIN, 0};
+    const int ready = ::poll(&readable, 1, static_cast<int>(std::max(left.count(), 0L)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) {
+      return fail(Errc::kTimeout,
+                  fmt::format("{} says nothing for {} ms", name_, patience.count()));
+    }
+    char c = 0;
+    if (ready < 0 || ::read(output_, &c, 1) != 1) break;
+    if (c == '\n') return text;
+    text += c;
+  }
+  return fail(Errc::kInternal, name_ + " ended without an answer");
+}
+
+void HelperProcess::end_input() {
+  if (input_ >= 0) ::close(std::exchange(input_, -1));
+}
+
+int HelperProcess::wait() {
+  int status = 1;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+  return status;
+}
+
+void HelperProcess::kill() {
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGKILL);
+  (void)wait();
+}
+
+}  // namespace plimsoll::bench
