@@ -152,7 +152,7 @@ int HelperProcess::wait() {
 
 void HelperProcess::kill() {
   if (pid_ == 0) return;
-  ::kill(pid_, SIGKILL);
+  ::kill(-pid_, SIGKILL);  // What it started too: its group is its own.
   (void)wait();
 }
 

@@ -46,7 +46,7 @@ class HelperProcess {
   void end_input();
   /// Waits for its end. Returns its wait status, 0 after a success. REQUIRES: not ended.
   [[nodiscard]] int wait();
-  /// SIGKILL, and waits for its end. Nothing happens if it has ended.
+  /// SIGKILL for it and what it started, and waits for its end. Nothing happens if it has ended.
   void kill();
 
  private:

@@ -39,12 +39,7 @@ TEST(HelperProcess, TheEndOfInputIsSeen) {
 }
 
 TEST(HelperProcess, ThatDiesWithoutReadingIsAnErrorAndNoSignal) {
-  auto plan = shell("exec 0<&-; echo closed; sleep 60");
-  auto helper = HelperProcess::start(plan);
-  ASSERT_TRUE(helper) << helper.error().message;
-  ASSERT_EQ(helper->line(kPatience).value(), "closed");
-  helper->kill();
-  EXPECT_EQ(helper->line(kPatience).error().code, Errc::kInternal);
+  auto plan = shell("exec 0<&-; exec sleep 60");
   // More than any buffer holds: refused, where waiting for the reader would hang.
   plan.input = std::string(std::size_t{64} << 20U, 'x');
   const auto flooded = HelperProcess::start(plan);
@@ -57,6 +52,15 @@ TEST(HelperProcess, AMissingProgramIsNamed) {
   ASSERT_FALSE(helper);
   EXPECT_EQ(helper.error().code, Errc::kUnavailable);
   EXPECT_NE(helper.error().message.find("build the target plimsoll-nowhere"), std::string::npos);
+}
+
+TEST(HelperProcess, KilledWithWhatItStarted) {
+  auto helper = HelperProcess::start(shell("sleep 600 & echo started; wait"));
+  ASSERT_TRUE(helper) << helper.error().message;
+  ASSERT_EQ(helper->line(kPatience).value(), "started");
+  helper->kill();
+  // The other end of its output closes with the last who holds it.
+  EXPECT_EQ(helper->line(kPatience).error().code, Errc::kInternal);
 }
 
 TEST(HelperProcess, HasAProcessGroupOfItsOwn) {
@@ -81,10 +85,10 @@ TEST(HelperProcess, EndedSaysHow) {
 TEST(HelperProcess, IsGoneWithItsObject) {
   std::string pid;
   {
-    auto helper = HelperProcess::start(shell("echo $$; sleep 600"));
+    auto helper = HelperProcess::start(shell("echo $$; exec sleep 600"));
     ASSERT_TRUE(helper) << helper.error().message;
     pid = helper->line(kPatience).value();
-    auto other = HelperProcess::start(shell("sleep 600"));
+    auto other = HelperProcess::start(shell("exec sleep 600"));
     ASSERT_TRUE(other) << other.error().message;
     // The one that is assigned over ends with the object that it was moved to.
     *helper = std::move(*other);
