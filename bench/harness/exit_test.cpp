@@ -149,6 +149,16 @@ TEST(Registration, MistakesEndTheBinaryBeforeAnythingRuns) {
   }
 }
 
+TEST(Registration, AnExceptionEndsTheBinaryWithOneLine) {
+  for (const auto& [mistake, reason] :
+       {std::pair{"throws", "thrown while registering"}, std::pair{"throws_int", "not a std::"}}) {
+    const Ended ended = run_probe({}, {{"PROBE_MISTAKE", mistake}});
+    EXPECT_EQ(ended.exit_code, 1) << mistake;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr("bench_probe: "), HasSubstr(reason)));
+    EXPECT_EQ(lines(ended.err), 1) << ended.err;
+  }
+}
+
 TEST(Sizes, SmokeRunsEveryGoodCaseOnce) {
   const Ended ended = run_probe({"--plimsoll_size=smoke", "--benchmark_filter=probe/ok/"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out;

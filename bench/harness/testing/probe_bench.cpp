@@ -149,6 +149,8 @@ void register_cases() {
   const char* mistake = std::getenv("PROBE_MISTAKE");
   const std::string_view chosen = mistake == nullptr ? "" : mistake;
   if (chosen == "empty") return;
+  if (chosen == "throws") throw std::runtime_error("thrown while registering");
+  if (chosen == "throws_int") throw 7;
   cpu_case("probe/ok/loop", loop);
   cpu_case("probe/ok/real_time/param:7", loop, {Resource::kIo, false});
   cpu_case("probe/ok/declared", after_loop([](Case& c) { c.counter("probe_widgets", 5); }));
