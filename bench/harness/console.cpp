@@ -146,6 +146,11 @@ Verdict verdict_of(std::span<const Row> rows) {
   Verdict doubtful{"", kYellow};
   for (const Row& row : rows) {
     if (row.error) add_once(failed.reasons, *row.error);
+    if (row.error && row.record.verdict == load::name(load::Verdict::kServerCrashed)) {
+      for (const std::string& reason : row.record.reasons) {
+        add_once(failed.reasons, fmt::format("{}: {}", row.record.verdict, reason));
+      }
+    }
     // One repetition speaks for the case: the others say the same with other figures.
     if (row.record.verdict == "VALID" || !doubtful.word.empty()) continue;
     doubtful.word = row.record.verdict;
