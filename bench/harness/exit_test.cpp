@@ -199,6 +199,19 @@ TEST(Terminal, NothingOfGoogleBenchmarksOwnContextIsPrinted) {
   EXPECT_THAT(ended.out, Not(HasSubstr("***WARNING***")));
 }
 
+TEST(Terminal, AFullStdoutIsAFailureInOneLine) {
+  const std::vector<std::vector<std::string>> all{quick("ok/loop"),
+                                                  quick("ok/loop", {"--benchmark_format=json"}),
+                                                  {"--plimsoll_list"},
+                                                  {"--plimsoll_help"}};
+  for (const auto& arguments : all) {
+    const Ended ended = run_probe_into("/dev/full", arguments);
+    EXPECT_EQ(ended.exit_code, 1) << arguments.front();
+    EXPECT_THAT(ended.err, HasSubstr("stdout cannot be written to"));
+    EXPECT_EQ(lines(ended.err), 1) << ended.err;
+  }
+}
+
 TEST(Terminal, JsonOnStdoutIsAllThatIsThere) {
   const Ended ended = run_probe(quick("ok/loop", {"--benchmark_format=json"}));
   EXPECT_EQ(ended.exit_code, 0);
