@@ -154,7 +154,8 @@ int HelperProcess::wait() {
 
 void HelperProcess::kill() {
   if (pid_ == 0) return;
-  ::kill(pid_, SIGKILL);
+  // Its whole group: what it started would outlive it, and hold the other end of our pipe.
+  ::kill(-pid_, SIGKILL);
   (void)wait();
 }
 
