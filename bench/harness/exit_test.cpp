@@ -167,6 +167,12 @@ TEST(Registration, AnExceptionEndsTheBinaryWithOneLine) {
   }
 }
 
+TEST(Sizes, AnEmptyVariableIsNone) {
+  const Ended ended = run_probe(quick("ok/loop"), {{"PLIMSOLL_SIZE", ""}});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("size short"));
+}
+
 TEST(Sizes, SmokeRunsEveryGoodCaseOnce) {
   const Ended ended = run_probe({"--plimsoll_size=smoke", "--benchmark_filter=probe/ok/"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out;

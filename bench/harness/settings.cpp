@@ -221,7 +221,7 @@ Result<void> read_flag(const std::string& argument, Settings& settings) {
 
 /// BENCHMARK_OUT and its kind are defaults of the flags of the same name.
 Result<void> read_environment(const Environment& environment, Settings& settings) {
-  if (const auto value = environment("PLIMSOLL_SIZE")) {
+  if (const auto value = environment("PLIMSOLL_SIZE"); value && !value->empty()) {
     const auto parsed = parse_size("PLIMSOLL_SIZE", *value);
     if (!parsed) return fail(parsed.error());
     settings.size = *parsed;
