@@ -94,6 +94,13 @@ void take_validity(const load::Validity& validity, Record& record) {
   record.reasons = validity.reasons;
 }
 
+void add_crash(std::string reason, Record& record) {
+  const std::string_view crashed = load::name(load::Verdict::kServerCrashed);
+  if (record.verdict == crashed) return;  // The load runner saw it, too.
+  record.verdict = crashed;
+  record.reasons.insert(record.reasons.begin(), std::move(reason));
+}
+
 Json to_json(const Record& record) {
   Json row{{"resource", name(record.resource)},
            {"gate", record.gate},

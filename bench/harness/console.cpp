@@ -22,6 +22,11 @@ constexpr const char* kYellow = "33";
 constexpr const char* kDim = "2";
 constexpr const char* kBold = "1";
 
+/// Never throws, as fmt::print does on a full device: the stream is asked once, at the end.
+void put(std::FILE* out, const std::string& text) {
+  (void)std::fwrite(text.data(), 1, text.size(), out);
+}
+
 std::string paint(const std::string& text, const char* code, bool colours) {
   return colours ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
 }
@@ -146,6 +151,11 @@ Verdict verdict_of(std::span<const Row> rows) {
   Verdict doubtful{"", kYellow};
   for (const Row& row : rows) {
     if (row.error) add_once(failed.reasons, *row.error);
+    if (row.error && row.record.verdict == load::name(load::Verdict::kServerCrashed)) {
+      for (const std::string& reason : row.record.reasons) {
+        add_once(failed.reasons, fmt::format("{}: {}", row.record.verdict, reason));
+      }
+    }
     // One repetition speaks for the case: the others say the same with other figures.
     if (row.record.verdict == "VALID" || !doubtful.word.empty()) continue;
     doubtful.word = row.record.verdict;
@@ -200,26 +210,25 @@ bool use_colours(Colour flag, const Environment& environment, bool is_terminal) 
 
 void Console::begin(const Session& session, std::size_t cases) {
   const auto& settings = session.settings();
-  fmt::print(out_, "{}: {} {}, size {}, seed {}\n", paint(session.group(), kBold, colours_), cases,
-             cases == 1 ? "case" : "cases", name(settings.size), settings.seed);
-  fmt::print(out_, "{}", wrapped(session.machine_class(), 0, kDim, colours_));
+  put(out_, fmt::format("{}: {} {}, size {}, seed {}\n", paint(session.group(), kBold, colours_),
+                        cases, cases == 1 ? "case" : "cases", name(settings.size), settings.seed));
+  put(out_, wrapped(session.machine_class(), 0, kDim, colours_));
   if (settings.size != Size::kSmoke && (!session.build().optimised || session.build().sanitized)) {
-    fmt::print(
-        out_, "{}",
+    put(out_,
         wrapped(fmt::format("built as {}: these times say nothing about the preset `bench`",
                             session.build().sanitized ? "a sanitizer build" : session.build().type),
                 0, kYellow, colours_));
   }
-  fmt::print(out_, "{}", table_head(colours_));
+  put(out_, table_head(colours_));
   std::fflush(out_);
 }
 
 void Console::show(std::span<const Row> repetitions) {
   progress().clear();
   const std::string subject = subject_of(repetitions.front().name);
-  if (subject != subject_) fmt::print(out_, "{}\n", paint(subject, kBold, colours_));
+  if (subject != subject_) put(out_, paint(subject, kBold, colours_) + "\n");
   subject_ = subject;
-  fmt::print(out_, "{}", table_lines(repetitions, colours_));
+  put(out_, table_lines(repetitions, colours_));
   std::fflush(out_);
 }
 
@@ -232,7 +241,7 @@ void Console::end(const Tally& tally, const std::string& file) {
   const char* colour = tally.failed > 0 || tally.interrupted > 0 ? kRed
                        : tally.not_valid > 0                     ? kYellow
                                                                  : kGreen;
-  fmt::print(out_, "{}\n", paint(line, colour, colours_));
+  put(out_, paint(line, colour, colours_) + "\n");
   std::fflush(out_);
 }
 

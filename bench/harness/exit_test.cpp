@@ -112,6 +112,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{"Seed", {"--plimsoll_seed=-1"}, {}, "--plimsoll_seed: '-1' is not"},
         BadUsage{
             "MinTime", {"--benchmark_min_time=soon"}, {}, "--benchmark_min_time: 'soon' is not"},
+        BadUsage{"Iterations",
+                 {"--benchmark_min_time=1000000001x"},
+                 {},
+                 "'1000000001x' is not a count of iterations from 1x to 1000000000x"},
+        BadUsage{"IterationsBeyondAllCounters",
+                 {"--benchmark_min_time=18446744073709551615x"},
+                 {},
+                 "is not a count of iterations"},
         BadUsage{"Repetitions", {"--benchmark_repetitions=none"}, {}, "'none' is not a count"},
         BadUsage{"Format", {"--benchmark_format=xml"}, {}, "'xml' is not console or json"},
         BadUsage{"FormatInEnvironment", {}, {{"BENCHMARK_FORMAT", "xml"}}, "as BENCHMARK_FORMAT"},
@@ -149,6 +157,22 @@ TEST(Registration, MistakesEndTheBinaryBeforeAnythingRuns) {
   }
 }
 
+TEST(Registration, AnExceptionEndsTheBinaryWithOneLine) {
+  for (const auto& [mistake, reason] :
+       {std::pair{"throws", "thrown while registering"}, std::pair{"throws_int", "not a std::"}}) {
+    const Ended ended = run_probe({}, {{"PROBE_MISTAKE", mistake}});
+    EXPECT_EQ(ended.exit_code, 1) << mistake;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr("bench_probe: "), HasSubstr(reason)));
+    EXPECT_EQ(lines(ended.err), 1) << ended.err;
+  }
+}
+
+TEST(Sizes, AnEmptyVariableIsNone) {
+  const Ended ended = run_probe(quick("ok/loop"), {{"PLIMSOLL_SIZE", ""}});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("size short"));
+}
+
 TEST(Sizes, SmokeRunsEveryGoodCaseOnce) {
   const Ended ended = run_probe({"--plimsoll_size=smoke", "--benchmark_filter=probe/ok/"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out;
@@ -179,6 +203,19 @@ TEST(Terminal, NothingOfGoogleBenchmarksOwnContextIsPrinted) {
   const Ended ended = run_probe(quick("ok/loop"));
   EXPECT_EQ(ended.err, "");
   EXPECT_THAT(ended.out, Not(HasSubstr("***WARNING***")));
+}
+
+TEST(Terminal, AFullStdoutIsAFailureInOneLine) {
+  const std::vector<std::vector<std::string>> all{quick("ok/loop"),
+                                                  quick("ok/loop", {"--benchmark_format=json"}),
+                                                  {"--plimsoll_list"},
+                                                  {"--plimsoll_help"}};
+  for (const auto& arguments : all) {
+    const Ended ended = run_probe_into("/dev/full", arguments);
+    EXPECT_EQ(ended.exit_code, 1) << arguments.front();
+    EXPECT_THAT(ended.err, HasSubstr("stdout cannot be written to"));
+    EXPECT_EQ(lines(ended.err), 1) << ended.err;
+  }
 }
 
 TEST(Terminal, JsonOnStdoutIsAllThatIsThere) {

@@ -59,7 +59,9 @@ int spawn(const HelperProcess::Plan& plan, int input, int output, pid_t& pid) {
 }  // namespace
 
 std::string program_beside_us(const std::string& name) {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+  std::error_code error;
+  const auto us = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? name : (us.parent_path() / name).string();
 }
 
 Result<HelperProcess> HelperProcess::start(const Plan& plan) {
@@ -152,7 +154,8 @@ int HelperProcess::wait() {
 
 void HelperProcess::kill() {
   if (pid_ == 0) return;
-  ::kill(-pid_, SIGKILL);  // What it started too: its group is its own.
+  // Its whole group: what it started would outlive it, and hold the other end of our pipe.
+  ::kill(-pid_, SIGKILL);
   (void)wait();
 }
 

@@ -1,14 +1,18 @@
 #include "bench/harness/infra.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "bench/harness/host.hpp"
 #include "bench/harness/session.hpp"
+#include "fixtures/process/identity.hpp"
 
 namespace plimsoll::bench {
 namespace {
 
 bool needed = false;
+std::optional<fixtures::ProcessIdentity> postmaster;  // Of a server that is ours.
 
 std::string_view name(fixtures::Provider provider) {
   constexpr std::array<std::string_view, 3> kNames{"external", "docker", "local"};
@@ -30,8 +34,20 @@ Result<fixtures::Postgres> postgres() {
                                       {"settings", server->settings},
                                       {"settings_hash", server->settings_hash}};
   used_infra().postgres_major = server->major;
-  if (server->postmaster_pid > 0) host_watch().add_server(server->postmaster_pid);
+  if (server->postmaster_pid > 0) {
+    host_watch().add_server(server->postmaster_pid);
+    if (const auto found = fixtures::ProcessIdentity::of(server->postmaster_pid)) {
+      postmaster = *found;
+    }
+  }
   return server;
+}
+
+std::optional<std::string> postgres_death() {
+  if (!postmaster || fixtures::liveness(*postmaster) != fixtures::Liveness::kDead) {
+    return std::nullopt;
+  }
+  return fmt::format("the server is dead (its postmaster was process {})", postmaster->pid);
 }
 
 }  // namespace plimsoll::bench

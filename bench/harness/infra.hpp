@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "fixtures/infra.hpp"
 #include "lib/core/result.hpp"
 
@@ -16,5 +19,9 @@ void needs_postgres();
 ///
 /// Errors: as Infra::postgres.
 [[nodiscard]] Result<fixtures::Postgres> postgres();
+
+/// That the server which `postgres` gave has died, for people; nullopt while it lives, or where it
+/// is not ours and its process cannot be seen. Costs a few reads of /proc.
+[[nodiscard]] std::optional<std::string> postgres_death();
 
 }  // namespace plimsoll::bench

@@ -53,14 +53,15 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
 void remove_leftovers(const fs::path& target) {
   const std::string prefix = target.filename().string() + std::string(kSuffix);
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(target.parent_path(), ignored)) {
-    const std::string name = entry.path().filename();
+  fs::directory_iterator entry(target.parent_path(), ignored);
+  for (; entry != fs::directory_iterator(); entry.increment(ignored)) {
+    const std::string name = entry->path().filename();
     if (!name.starts_with(prefix)) continue;
     char* end = nullptr;
     const long pid = std::strtol(name.c_str() + prefix.size(), &end, 10);
     const bool writer_is_dead =
         *end == '\0' && pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
-    if (writer_is_dead) fs::remove(entry.path(), ignored);
+    if (writer_is_dead) fs::remove(entry->path(), ignored);
   }
 }
 
@@ -72,7 +73,8 @@ Result<JsonFile> JsonFile::create(const std::string& path, const Json& first) {
   std::error_code error;
   // A link is followed: renaming over it would leave what it points to as it was.
   // Made absolute first, since a bare name has no parent to create.
-  const fs::path target = fs::weakly_canonical(fs::absolute(path), error);
+  const fs::path whole = fs::absolute(path, error);
+  const fs::path target = error ? whole : fs::weakly_canonical(whole, error);
   if (error)
     return fail(Errc::kInternal, fmt::format("cannot resolve '{}': {}", path, error.message()));
   const auto status = fs::status(target, error);

@@ -103,6 +103,8 @@ TEST(LoadReport, ThatDoesNotBalanceOrHoldsNothingFails) {
     const auto [code, row] = outcome_of("load/" + name);
     EXPECT_EQ(code, 1) << name;
     EXPECT_THAT(row.value("error_message", ""), HasSubstr(reason));
+    EXPECT_EQ(row.at("plimsoll").at("validity").at("verdict"),
+              name == "unbalanced" ? "UNBALANCED" : "FAILED");
   }
 }
 

@@ -42,6 +42,9 @@ struct Record {
 /// The verdict of the load runner, or of the host watch where there is none.
 void take_validity(const load::Validity& validity, Record& record);
 
+/// A case that failed while the server is dead: SERVER_CRASHED, whatever spoke against it before.
+void add_crash(std::string reason, Record& record);
+
 /// The row's `plimsoll` object (docs/json.md).
 [[nodiscard]] Json to_json(const Record& record);
 

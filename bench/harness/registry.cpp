@@ -7,6 +7,7 @@
 #include <set>
 
 #include "bench/harness/host.hpp"
+#include "bench/harness/infra.hpp"
 #include "bench/harness/interrupt.hpp"
 #include "bench/harness/progress.hpp"
 #include "lib/core/canary.hpp"
@@ -105,6 +106,9 @@ void run_guarded(const RegisteredCase& registered, benchmark::State& state) {
     running.fail(record.kind == Kind::kLoad
                      ? "the body ended without report(): nothing was measured"
                      : "the body ended without a counter or an invariant: nothing was counted");
+  }
+  if (running.failed()) {
+    if (auto death = postgres_death()) add_crash(std::move(*death), record);
   }
 }
 

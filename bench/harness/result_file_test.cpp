@@ -196,6 +196,7 @@ TEST(ResultFile, AnInterruptedRunEndsTheCaseThatRunsAndNoOther) {
     const Ended ended = probe.wait();
     EXPECT_EQ(ended.exit_code, 128 + number);
     EXPECT_THAT(ended.out, HasSubstr("not run"));
+    EXPECT_THAT(ended.err, HasSubstr("once more ends at once"));
     const Json parsed = document(file);
     EXPECT_EQ(parsed.at("context").at("plimsoll").at("complete"), false);
     for (const Json& row : repetitions(parsed)) EXPECT_FALSE(row.contains("error_occurred")) << row;

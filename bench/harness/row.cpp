@@ -27,6 +27,11 @@ std::optional<std::string> counter_mistake(const Row& row) {
   return std::nullopt;
 }
 
+/// What failed is not valid, whatever the host and the load runner saw.
+void deny_validity(Row& row) {
+  if (row.record.verdict == "VALID") row.record.verdict = "FAILED";
+}
+
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -97,6 +102,7 @@ Row row_of(const benchmark::BenchmarkReporter::Run& run, const Record* record) {
   if (record != nullptr) row.record = *record;
   if (compat::is_errored(run)) {
     row.error = compat::error_message(run);
+    deny_validity(row);
     return row;
   }
   const double to_ns = 1e9 / benchmark::GetTimeUnitMultiplier(run.time_unit);
@@ -105,6 +111,7 @@ Row row_of(const benchmark::BenchmarkReporter::Run& run, const Record* record) {
   row.iterations = row.record.operations.value_or(row.iterations);
   for (const auto& [key, counter] : run.counters) row.counters[key] = counter.value;
   row.error = counter_mistake(row);
+  if (row.error) deny_validity(row);
   return row;
 }
 

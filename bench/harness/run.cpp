@@ -24,14 +24,21 @@ constexpr int kGateClosed = 77;
 constexpr int kSignalled = 128;
 
 int refuse(std::string_view group, const std::string& reason, int code) {
-  fmt::print(stderr, "bench_{}: {}\n", group, reason);
+  std::fputs(fmt::format("bench_{}: {}\n", group, reason).c_str(), stderr);
   return code;
+}
+
+/// `code`, unless what should be on stdout is not all there, which no success can be.
+int unless_stdout_failed(int code, std::string_view group) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return refuse(group, "stdout cannot be written to (is its disk full?): the output is not whole",
+                code == kOk ? kFailed : code);
 }
 
 /// Google Benchmark's own usage ends the process with 0, also over a bad value; this takes its
 /// place.
 void refuse_for_google() {
-  fmt::print(stderr, "Google Benchmark refuses a flag's value; --plimsoll_help lists the flags\n");
+  std::fputs("Google Benchmark refuses a flag's value; --plimsoll_help lists the flags\n", stderr);
   std::exit(kUsage);
 }
 
@@ -55,7 +62,7 @@ std::vector<std::string> initialize_google(const char* program, const Settings& 
 }
 
 int list(const std::vector<const RegisteredCase*>& selected) {
-  for (const RegisteredCase* each : selected) fmt::print("{}\n", each->name);
+  for (const RegisteredCase* each : selected) std::puts(each->name.c_str());
   return kOk;
 }
 
@@ -85,20 +92,19 @@ int measure(const std::vector<const RegisteredCase*>& selected, std::string_view
   progress().stop();
   const auto finished = reporter.finish();
   if (settings.json_to_stdout) {
-    fmt::print("{}", text_of(reporter.document(reporter.tally().interrupted == 0)));
+    std::fputs(text_of(reporter.document(reporter.tally().interrupted == 0)).c_str(), stdout);
   }
   if (!finished) return refuse(group, finished.error().message, kFailed);
   return exit_code(reporter);
 }
 
-}  // namespace
-
-int run(int argc, char** argv, std::string_view group, void (*register_all)()) {
+int run_to_stdout(int argc, char** argv, std::string_view group, void (*register_all)()) {
   const Environment environment = process_environment();
   if (gate_is_closed(environment)) {
-    fmt::print(
+    const std::string skipped = fmt::format(
         "bench_{}: skipped, nothing measured; PLIMSOLL_BENCH=1 ctest -L bench opens the gate\n",
         group);
+    std::fputs(skipped.c_str(), stdout);
     return kGateClosed;
   }
   const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -106,7 +112,7 @@ int run(int argc, char** argv, std::string_view group, void (*register_all)()) {
   if (!read) return refuse(group, read.error().message, kUsage);
   use_settings(std::move(*read));
   if (settings().help) {
-    fmt::print("{}", usage(argv[0]));
+    std::fputs(usage(argv[0]).c_str(), stdout);
     return kOk;
   }
   const auto left_over = initialize_google(argv[0], settings());
@@ -127,6 +133,12 @@ int run(int argc, char** argv, std::string_view group, void (*register_all)()) {
   const int code = measure(*selected, group, settings());
   benchmark::Shutdown();
   return code;
+}
+
+}  // namespace
+
+int run(int argc, char** argv, std::string_view group, void (*register_all)()) {
+  return unless_stdout_failed(run_to_stdout(argc, argv, group, register_all), group);
 }
 
 }  // namespace plimsoll::bench

@@ -37,6 +37,9 @@ constexpr std::array kPassedFlags{"--benchmark_enable_random_interleaving",
                                   "--benchmark_dry_run",
                                   "--v"};
 
+/// More is a slip of the hand: it would run for days, or not fit into Google Benchmark's counters.
+constexpr std::uint64_t kMostOperations = 1'000'000'000;
+
 struct Flag {
   std::string name;
   std::optional<std::string> value;
@@ -106,8 +109,9 @@ Result<void> read_min_time(const Flag& flag, Settings& settings) {
   std::string text = flag.value.value_or("");
   if (text.ends_with('x')) {
     const auto count = parse<std::uint64_t>(std::string_view(text).substr(0, text.size() - 1));
-    if (!count || *count == 0)
-      return bad_value(flag.name, text, "a count of iterations, e.g. 100x");
+    if (!count || *count == 0 || *count > kMostOperations) {
+      return bad_value(flag.name, text, "a count of iterations from 1x to 1000000000x");
+    }
     settings.operations = *count;
     return {};
   }
@@ -179,7 +183,7 @@ Result<void> read_own(const Flag& flag, Settings& settings) {
     settings.size = *parsed;
   } else if (flag.name == "--plimsoll_ops") {
     const auto count = parse<std::uint64_t>(value);
-    if (!count || *count == 0 || *count > 1'000'000'000) {
+    if (!count || *count == 0 || *count > kMostOperations) {
       return bad_value(flag.name, value, "a count from 1 to 1000000000");
     }
     settings.operations = *count;
@@ -217,7 +221,7 @@ Result<void> read_flag(const std::string& argument, Settings& settings) {
 
 /// BENCHMARK_OUT and its kind are defaults of the flags of the same name.
 Result<void> read_environment(const Environment& environment, Settings& settings) {
-  if (const auto value = environment("PLIMSOLL_SIZE")) {
+  if (const auto value = environment("PLIMSOLL_SIZE"); value && !value->empty()) {
     const auto parsed = parse_size("PLIMSOLL_SIZE", *value);
     if (!parsed) return fail(parsed.error());
     settings.size = *parsed;

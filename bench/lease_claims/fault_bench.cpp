@@ -61,7 +61,7 @@ void run_faults(Case& c, lease::Subject subject, Fate fate) {
   load::Options options = crew_options(c, **stage, duty);
   options.server_count = {};     // The server counts the holders' work, too.
   options.fixed_operations = 0;  // The window is for the holders, who meet their fate by the clock.
-  options.window = std::chrono::milliseconds{scaled(1000, 1500, 5000)};
+  options.window = std::chrono::milliseconds{scaled(1000, 1000, 5000)};
   const auto report = load::run(options, thread.executor(), [&workers](load::OpContext context) {
     return workers.turn(context);
   });

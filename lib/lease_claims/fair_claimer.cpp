@@ -50,7 +50,7 @@ Result<Walk> read_walk(const pg::Rows& rows, const FairRequest& request, TimePoi
     return std::pair(a.fire_time, a.schedule) < std::pair(b.fire_time, b.schedule);
   });
   if (!rows.value(0, kPassed)) {  // The limit was reached on the way.
-    for (const Lease& lease : walk.leases) walk.last = std::max(walk.last, lease.tenant);
+    walk.last = std::string(rows.text(0, kReached));
     return walk;
   }
   const Result<std::int64_t> passed = rows.integer(0, kPassed);

@@ -123,6 +123,25 @@ TEST_F(Fairness, WorkersAtOnceTakeTurnsWithoutSharing) {
   EXPECT_EQ(taken.size(), 40U);
 }
 
+TEST_F(Fairness, ARowThatWasLockedAndThenLeftOutDoesNotEndTheTurn) {
+  add_tenants(3, 1);
+  // As when another transaction changed the row between our snapshot and our lock, but every time.
+  sql().rows(
+      "CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+  sql().rows(
+      "CREATE TRIGGER leave_out BEFORE UPDATE ON schedules FOR EACH ROW "
+      "WHEN (OLD.tenant = 't00000') EXECUTE FUNCTION leave_out()");
+  Worker worker(dsn_);
+  FairClaimer claimer = fair();
+  const auto first = take(worker, claimer, 1);
+  ASSERT_EQ(first.size(), 1U) << "others are due";
+  EXPECT_EQ(first.front().tenant, "t00001");
+  const auto second = take(worker, claimer, 1);
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second.front().tenant, "t00002");
+  EXPECT_TRUE(take(worker, claimer, 1).empty());
+}
+
 TEST_F(Fairness, ItsLeasesFireLikeAnyOther) {
   add_tenants(3, 1);
   Worker worker(dsn_);

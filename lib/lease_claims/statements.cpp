@@ -102,8 +102,10 @@ SELECT taken.*, (SELECT count(*) FROM due)
 FROM (VALUES (1)) always LEFT JOIN taken ON true)sql";
 
 // Walks from tenant to tenant by one index probe each, which also gives the tenant's earliest fire.
-// The walk is lazy: it ends when LIMIT is reached, or after $6 tenants. The last two columns, where
-// the walk ended and how many tenants it passed, are null when LIMIT ended it.
+// The walk is lazy: it ends when LIMIT is reached, or after $6 tenants. The last two columns say
+// where the walk ended and how many tenants it passed; when LIMIT ended it the second is null and
+// the first is the last tenant that a row was locked of, also where the UPDATE then took none of
+// the rows because they had been changed a moment ago.
 constexpr std::string_view kClaimFair = R"sql(
 WITH RECURSIVE walk (tenant, next_fire, step) AS (
   (SELECT tenant, next_fire, 1 FROM {schema}.schedules
@@ -115,7 +117,7 @@ WITH RECURSIVE walk (tenant, next_fire, step) AS (
     WHERE tenant > walk.tenant ORDER BY tenant, next_fire LIMIT 1) probe
   WHERE walk.step < $6::int),
 due AS MATERIALIZED (
-  SELECT pick.spot
+  SELECT pick.spot, walk.tenant
   FROM walk CROSS JOIN LATERAL (
     SELECT ctid AS spot FROM {schema}.schedules
     WHERE tenant = walk.tenant AND {is_due}
@@ -127,7 +129,8 @@ taken AS (
   WHERE s.ctid = ANY(ARRAY(SELECT spot FROM due))
   RETURNING {taken}, s.tenant)
 SELECT taken.*,
-       CASE WHEN (SELECT count(*) FROM due) < $4 THEN (SELECT max(tenant) FROM walk) END,
+       CASE WHEN (SELECT count(*) FROM due) < $4 THEN (SELECT max(tenant) FROM walk)
+            ELSE (SELECT max(tenant) FROM due) END,
        CASE WHEN (SELECT count(*) FROM due) < $4 THEN (SELECT count(*) FROM walk) END
 FROM (VALUES (1)) always LEFT JOIN taken ON true)sql";
 

@@ -17,6 +17,7 @@
 #include "bench/harness/io_counter.hpp"
 #include "bench/harness/metrics.hpp"
 #include "bench/harness/testing/load_cases.hpp"
+#include "bench/harness/testing/server_cases.hpp"
 
 namespace plimsoll::bench {
 
@@ -149,6 +150,8 @@ void register_cases() {
   const char* mistake = std::getenv("PROBE_MISTAKE");
   const std::string_view chosen = mistake == nullptr ? "" : mistake;
   if (chosen == "empty") return;
+  if (chosen == "throws") throw std::runtime_error("thrown while registering");
+  if (chosen == "throws_int") throw 7;
   cpu_case("probe/ok/loop", loop);
   cpu_case("probe/ok/real_time/param:7", loop, {Resource::kIo, false});
   cpu_case("probe/ok/declared", after_loop([](Case& c) { c.counter("probe_widgets", 5); }));
@@ -162,6 +165,7 @@ void register_cases() {
   cpu_case("probe/slow/third", sleep_long, {Resource::kIo, true});
   register_bad();
   testing::register_load_cases();
+  testing::register_server_cases();
   declare_metric({"probe_widgets", "1", Better::kExact, MetricClass::kWork});
   if (chosen == "duplicate") cpu_case("probe/ok/loop", loop);
   if (chosen == "name") cpu_case("other/ok/loop", loop);

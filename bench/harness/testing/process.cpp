@@ -48,15 +48,16 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 Process::Process(const std::string& program, const std::vector<std::string>& arguments,
-                 const std::map<std::string, std::string>& environment)
+                 const std::map<std::string, std::string>& environment,
+                 const std::string& standard_output)
     : out_path_(temporary_file()), err_path_(temporary_file()) {
   std::vector<std::string> all{program};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_with(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out_path_.c_str(), O_WRONLY | O_TRUNC,
-                                   0);
+  const std::string& out = standard_output.empty() ? out_path_ : standard_output;
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_TRUNC, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_path_.c_str(), O_WRONLY | O_TRUNC,
                                    0);
   const int failed = posix_spawn(&pid_, program.c_str(), &actions, nullptr, pointers(all).data(),
@@ -94,6 +95,12 @@ Ended run_probe(const std::vector<std::string>& arguments,
   std::map<std::string, std::string> all = environment;
   all.emplace("PROBE_PLUGIN", PLIMSOLL_PLUGIN);
   return Process(PLIMSOLL_PROBE, arguments, all).wait();
+}
+
+Ended run_probe_into(const std::string& standard_output,
+                     const std::vector<std::string>& arguments) {
+  return Process(PLIMSOLL_PROBE, arguments, {{"PROBE_PLUGIN", PLIMSOLL_PLUGIN}}, standard_output)
+      .wait();
 }
 
 TemporaryDirectory::TemporaryDirectory() {

@@ -15,12 +15,14 @@ struct Ended {
   std::string err;
 };
 
-/// A child process with its output in temporary files. Ends the test program when it cannot be
+/// A child process with its output in temporary files, or its standard output in a file that is
+/// named. Ends the test program when it cannot be
 /// started.
 class Process {
  public:
   Process(const std::string& program, const std::vector<std::string>& arguments,
-          const std::map<std::string, std::string>& environment = {});
+          const std::map<std::string, std::string>& environment = {},
+          const std::string& standard_output = {});
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
@@ -38,6 +40,10 @@ class Process {
 /// The probe binary (probe_bench.cpp), at short size unless told otherwise, to its end.
 [[nodiscard]] Ended run_probe(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string>& environment = {});
+
+/// The same with its standard output in the file or device of this name.
+[[nodiscard]] Ended run_probe_into(const std::string& standard_output,
+                                   const std::vector<std::string>& arguments);
 
 /// A directory for one test, removed with everything in it.
 class TemporaryDirectory {
