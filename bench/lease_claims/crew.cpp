@@ -2,17 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include "bench/lease_claims/audit.hpp"
+#include "lib/core/with_timeout.hpp"
 
 namespace plimsoll::bench {
 namespace {
 
-load::Outcome outcome_of(const Error& error) {
+/// How long a worker whose connection is gone waits before it fails its next operation.
+constexpr std::chrono::milliseconds kPause{10};
+
+/// `is_begun`: an earlier statement of the operation was answered, so that the server may have done
+/// a part of it even where the one that failed was not sent.
+load::Outcome outcome_of(const Error& error, bool is_begun) {
   using Kind = load::Outcome::Kind;
   const std::string kind = error.sqlstate.empty() ? std::string(name(error.code)) : error.sqlstate;
+  if (error.unsent && !is_begun) return {Kind::kFailed, 0, kind};
   switch (error.code) {
     case Errc::kBusy:
       return {Kind::kBusy, 0, kind};
@@ -92,7 +101,13 @@ asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
   lease::ClaimRequest request{stage_.tenant(draws_[worker]()), "bench", duty_.ttl, duty_.batch};
   Result<std::vector<lease::Lease>> leases =
       co_await claimer_.claim(connection, std::move(request));
-  if (!leases) co_return outcome_of(leases.error());
+  if (!leases) {
+    if (!connection.is_open()) {
+      asio::steady_timer pause(connection.executor(), kPause);
+      co_await pause.async_wait(kAsValue);
+    }
+    co_return outcome_of(leases.error(), false);
+  }
   if (leases->empty()) {
     ++dry_;
     co_return load::Outcome{load::Outcome::Kind::kBusy, 0, "nothing due"};
@@ -101,7 +116,7 @@ asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
   if (leases->size() > duty_.batch) beyond_limit_ += leases->size() - duty_.batch;
   if (!duty_.fire) co_return load::Outcome{load::Outcome::Kind::kOk, leases->size(), {}};
   Result<std::uint64_t> recorded = co_await fire(connection, std::move(*leases));
-  if (!recorded) co_return outcome_of(recorded.error());
+  if (!recorded) co_return outcome_of(recorded.error(), true);
   fired_ += *recorded;
   ended_.push_back(Clock::now());
   co_return load::Outcome{load::Outcome::Kind::kOk, *recorded, {}};

@@ -30,7 +30,8 @@ struct Duty {
 };
 
 /// Workers with a connection each on the subject's thread. Each operation goes to a tenant drawn at
-/// random. An operation that finds nothing due is `busy` in the ledger.
+/// random. An operation that finds nothing due is `busy` in the ledger; one that met a connection
+/// that is gone failed, after a pause, since nothing of it was sent.
 ///
 /// Thread safety: `turn` and what it reads on the subject's thread; totals from anywhere.
 class Crew {

@@ -30,6 +30,9 @@ struct Error {
   Errc code;
   std::string message;   ///< For people: one line, no trailing full stop, never parsed.
   std::string sqlstate;  ///< Five characters where PostgreSQL gave one, else empty.
+  /// True where the peer surely did nothing of this request, since it was not sent, or was undone
+  /// before it was to be sent again. False where that is not known.
+  bool unsent = false;
 
   /// True when the connection that reported this must not be used again.
   [[nodiscard]] bool poisons_connection() const noexcept {

@@ -169,9 +169,12 @@ TEST_F(FaultsTest, AKilledBackendFailsEveryCallerAndPoisonsTheConnection) {
     ASSERT_FALSE(results[i]);
     EXPECT_EQ(results[i].error().code, Errc::kUnavailable);
     EXPECT_EQ(results[i].error().sqlstate, "57P01");
+    EXPECT_FALSE(results[i].error().unsent) << "it may have been done";
   }
   EXPECT_FALSE(connection->is_open());
-  EXPECT_EQ(run(connection->query("SELECT 1")).error().sqlstate, "57P01");
+  const auto afterwards = run(connection->query("SELECT 1")).error();
+  EXPECT_EQ(afterwards.sqlstate, "57P01");
+  EXPECT_TRUE(afterwards.unsent) << "nobody was there to send it to";
 }
 
 TEST_F(FaultsTest, ABackendKilledWhileIdleIsNoticedAtTheNextCall) {

@@ -235,10 +235,12 @@ std::vector<GroupPtr> GroupQueue::pending() const {
 
 void GroupQueue::fail_all(const Error& error) {
   for (auto* groups : {&in_flight_, &waiting_}) {
+    Error reason = error;
+    reason.unsent = groups == &waiting_;
     while (!groups->empty()) {
       const auto group = std::move(groups->front());
       groups->pop_front();
-      for (auto& statement : group->statements_) statement.result = fail(error);
+      for (auto& statement : group->statements_) statement.result = fail(reason);
       finish(group);
     }
   }

@@ -119,7 +119,7 @@ class GroupQueue {
   /// Every group that is not done, oldest first.
   [[nodiscard]] std::vector<GroupPtr> pending() const;
 
-  /// Ends every group with `error`.
+  /// Ends every group with `error`, which says `unsent` to those that wait.
   void fail_all(const Error& error);
 
   [[nodiscard]] bool has_in_flight() const noexcept { return !in_flight_.empty(); }

@@ -67,7 +67,11 @@ asio::awaitable<Result<void>> Session::run(std::shared_ptr<Session> self, CallPt
 }
 
 Result<void> Session::start(const CallPtr& call, std::chrono::milliseconds limit) {
-  if (!is_open()) return fail(reason_);
+  if (!is_open()) {
+    Error unsent = reason_;
+    unsent.unsent = true;
+    return fail(std::move(unsent));
+  }
   if (auto added = queue_.add(call); !added) return added;
   call->limit_ = limit;
   call->deadline_ = Clock::now() + std::min<Nanoseconds>(limit, kLongest);
