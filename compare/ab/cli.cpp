@@ -28,8 +28,8 @@ class ProgressLine {
     if (isatty(STDERR_FILENO) == 0) return;
     const auto left = std::chrono::ceil<std::chrono::seconds>(progress.left).count();
     print_error("\r\033[K[{}/{}] {}: {} of {} pairs, {}:{:02} left", progress.number,
-               progress.benchmarks, progress.benchmark, progress.pairs, progress.pairs_wanted,
-               left / 60, left % 60);
+                progress.benchmarks, progress.benchmark, progress.pairs, progress.pairs_wanted,
+                left / 60, left % 60);
     std::fflush(stderr);
     shown_ = true;
   }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -133,13 +134,18 @@ std::string heading(const Sources& sources, const std::vector<Case>& cases) {
 
 /// Times of a machine class that nobody has measured yet become its baseline, outside of the
 /// repository: one line, and no failure.
-void keep_first_times(const Case& made, const Decision& decision, Report& report) {
+void keep_first_times(const Case& made, const Decision& decision,
+                      const std::vector<fs::path>& roots, Report& report) {
   const Facts& facts = made.question.after.front().facts;
   if (!made.first_of_class || !facts.ours) return;
-  const std::string what = fmt::format(
-      "{}: no baseline for machine class {} ({}) and its server "
-      "settings",
-      facts.group, facts.machine_class, facts.size);
+  std::vector<std::string> searched;
+  for (const fs::path& root : roots) {
+    std::error_code error;
+    searched.push_back(root.string() + (fs::is_directory(root, error) ? "" : " (no such folder)"));
+  }
+  const std::string what =
+      fmt::format("{}: no baseline for machine class {} ({}) and its server settings under {}",
+                  facts.group, facts.machine_class, facts.size, fmt::join(searched, ", "));
   if (decision.exit != Exit::kOk) {
     report.notes.push_back(what + "; not kept as the first one, since the check failed");
     return;
@@ -207,7 +213,7 @@ int check_main(const CheckOptions& options) {
     report.policy = each.question.policy;
     report.before.insert(report.before.end(), each.question.before.begin(),
                          each.question.before.end());
-    keep_first_times(each, decisions[i], report);
+    keep_first_times(each, decisions[i], sources->roots, report);
   }
   report.after = std::move(sources->after);
   if (!options.json.empty()) {

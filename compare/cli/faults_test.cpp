@@ -77,5 +77,24 @@ TEST(CliFaults, WhatIsOddAboutABenchmarkIsANote) {
   EXPECT_THAT(directory.read("out.txt"), HasSubstr("comes twice"));
 }
 
+TEST(CliFaults, AFolderWithoutBaselinesIsNoTreeOfThem) {
+  const TestDirectory directory;
+  directory.write("a.json", rows_of(kRow));
+  std::filesystem::create_directories(directory.path() + "/tree/class/short");
+  EXPECT_EQ(run(directory, "check a.json --baseline tree 2>err.txt"), 2);
+  EXPECT_THAT(directory.read("err.txt"), HasSubstr("tree: no tree of baselines"));
+  directory.write("tree/class/short/g.json", "{}");
+  // One level too deep.
+  EXPECT_EQ(run(directory, "check a.json --baseline tree/class 2>err.txt"), 2);
+  EXPECT_THAT(directory.read("err.txt"), HasSubstr("tree/class: no tree of baselines"));
+}
+
+TEST(CliFaults, AnEffectWithoutABoundIsRefused) {
+  const TestDirectory directory;
+  directory.write("a.json", rows_of(kRow));
+  EXPECT_EQ(run(directory, "check a.json a.json --metric cpu_time=lower:inf 2>err.txt"), 2);
+  EXPECT_THAT(directory.read("err.txt"), HasSubstr("'inf' is no percentage"));
+}
+
 }  // namespace
 }  // namespace plimsoll::compare

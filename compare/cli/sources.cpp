@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -51,6 +52,14 @@ bool has_json(const fs::path& directory) {
 Result<void> read_baseline_source(const std::string& path, bool& results, Sources& sources) {
   std::error_code error;
   if (fs::is_directory(path, error) && !has_json(path)) {
+    if (!is_baseline_tree(path)) {
+      return fail(
+          Errc::kInvalidArgument,
+          fmt::format("{}: no tree of baselines: no <machine class>/<size>/<group>.json that "
+                      "can be read is below it; plimsoll-compare record RESULTS --to {} "
+                      "begins one",
+                      path, path));
+    }
     sources.roots.emplace_back(path);
     return {};
   }
@@ -126,7 +135,8 @@ Result<Override> parse_override(const std::string& text) {
     double percent = 0;
     const auto [end, error] =
         std::from_chars(number.data(), number.data() + number.size(), percent);
-    if (error != std::errc() || end != number.data() + number.size() || !(percent >= 0)) {
+    if (error != std::errc() || end != number.data() + number.size() || !(percent >= 0) ||
+        std::isinf(percent)) {
       return bad(fmt::format("'{}' is no percentage", number));
     }
     parsed.percent = percent;

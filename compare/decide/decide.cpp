@@ -1,8 +1,12 @@
 #include "compare/decide/decide.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -78,6 +82,31 @@ bool old_side_is_whole(const Evidence& evidence, std::vector<Finding>& findings)
   return true;
 }
 
+/// A benchmark that some new sessions have and others lack, though these share another one with
+/// them: parts of one suite, run by filters, share none.
+void judge_presence(const Evidence& evidence, std::vector<Finding>& findings) {
+  const std::vector<Session>& sessions = evidence.question->after;
+  std::set<const Session*> having;
+  for (const Seen& seen : evidence.after) having.insert(seen.session);
+  if (having.size() == sessions.size() || evidence.question->retired.contains(evidence.benchmark)) {
+    return;
+  }
+  std::set<std::string_view> beside;
+  for (const Session* session : having) {
+    for (const Run& run : session->runs) beside.insert(run.name);
+  }
+  const auto lacks = [&](const Session& session) {
+    return !having.contains(&session) &&
+           std::any_of(session.runs.begin(), session.runs.end(),
+                       [&](const Run& run) { return beside.contains(run.name); });
+  };
+  const auto found = std::find_if(sessions.begin(), sessions.end(), lacks);
+  if (found == sessions.end()) return;
+  findings.push_back(finding(evidence, Verdict::kMissing, Reason::kAbsent));
+  findings.back().detail = fmt::format("in {} of {} new sessions; not in {}", having.size(),
+                                       sessions.size(), found->file);
+}
+
 void judge_benchmark(const Evidence& evidence, std::vector<Finding>& findings) {
   if (evidence.after.empty()) {
     // On another class only what was measured is held; its list of cases may differ.
@@ -87,6 +116,7 @@ void judge_benchmark(const Evidence& evidence, std::vector<Finding>& findings) {
                                retired ? Reason::kInRetiredList : Reason::kAbsent));
     return;
   }
+  judge_presence(evidence, findings);
   const bool whole = new_side_is_whole(evidence, findings);
   judge_invariants(evidence, whole, findings);  // One that broke counts however the run ended.
   if (!whole) return;

@@ -74,6 +74,31 @@ TEST(Decide, AnOldTimeThatIsNoNumberLeavesNothingToCompareWith) {
   EXPECT_EQ(only(decide(pair({0}, {100}))).verdict, Verdict::kInconclusive);
 }
 
+TEST(Decide, ABenchmarkThatSomeNewSessionsLackIsMissing) {
+  auto other = run(100);
+  other.name = "g/s/other";
+  Question question = history(100, 100);
+  question.before.assign(8, session({run(100), other}, "old"));
+  question.after = {session({run(100), other}), session({other}), session({other})};
+  const auto decision = decide(question);
+  EXPECT_EQ(decision.exit, Exit::kIncomplete);
+  const auto found =
+      std::find_if(decision.findings.begin(), decision.findings.end(),
+                   [](const Finding& each) { return each.verdict == Verdict::kMissing; });
+  ASSERT_NE(found, decision.findings.end());
+  EXPECT_EQ(found->benchmark, "g/s/c");
+  EXPECT_EQ(found->detail, "in 1 of 3 new sessions; not in new.json");
+}
+
+TEST(Decide, PartsOfOneSuiteInSeveralFilesLackNothing) {
+  auto other = run(100);
+  other.name = "g/s/other";
+  Question question = history(100, 100);
+  question.before.assign(8, session({run(100), other}, "old"));
+  question.after = {session({run(100)}), session({other})};
+  EXPECT_EQ(decide(question).exit, Exit::kOk);
+}
+
 TEST(Decide, ASkippedBenchmarkIsMissingWhereItWasExpected) {
   Question question = history(100, 100);
   question.after.front().runs.front().samples.clear();

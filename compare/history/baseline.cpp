@@ -191,7 +191,13 @@ auto guarded(const std::string& text, const std::string& file, Work work) -> dec
 
 bool is_baseline(std::string_view text) {
   // The key is the first that `append` writes, so a large result file is not searched to its end.
-  return text.substr(0, 128).find(kSchemaKey) != std::string_view::npos;
+  const auto skip = [&](std::string_view token) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    const bool is_next = text.starts_with(token);
+    if (is_next) text.remove_prefix(token.size());
+    return is_next;
+  };
+  return skip("{") && skip(fmt::format("\"{}\"", kSchemaKey));
 }
 
 Result<std::vector<Session>> read_baseline(const std::string& text, const std::string& file) {

@@ -67,6 +67,9 @@ struct Baselines {
   std::vector<Session> elsewhere;  ///< Their size, on another class or with other settings.
 };
 
+/// Whether a <machine class>/<size>/<group>.json that can be read lies below it.
+[[nodiscard]] bool is_baseline_tree(const std::filesystem::path& root);
+
 /// Looks through the roots in order. A root that does not exist holds nothing.
 /// Errors: as read_baseline.
 [[nodiscard]] Result<Baselines> find_baselines(std::span<const std::filesystem::path> roots,

@@ -247,5 +247,12 @@ TEST(Baseline, FindsItsOwnClassAndTheOthers) {
   EXPECT_THAT(elsewhere, testing::UnorderedElementsAre("s2", "s3"));
 }
 
+TEST(Baseline, IsKnownByItsFirstKeyAlone) {
+  EXPECT_TRUE(is_baseline(R"({"plimsoll_baseline": 1})"));
+  EXPECT_TRUE(is_baseline("{\n  \"plimsoll_baseline\": 1}"));
+  EXPECT_FALSE(is_baseline(R"({"context": {"executable": "/x/plimsoll_baseline/b"}})"));
+  EXPECT_FALSE(is_baseline(""));
+}
+
 }  // namespace
 }  // namespace plimsoll::compare

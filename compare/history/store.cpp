@@ -151,6 +151,18 @@ Result<RecordOutcome> record(const fs::path& root, std::span<const Session> sess
   return outcome;
 }
 
+bool is_baseline_tree(const fs::path& root) {
+  for (const fs::path& machine_class : folders_in(root)) {
+    for (const fs::path& size : folders_in(machine_class)) {
+      std::error_code error;
+      for (fs::directory_iterator it(size, error), end; !error && it != end; it.increment(error)) {
+        if (it->path().extension() == ".json") return true;
+      }
+    }
+  }
+  return false;
+}
+
 Result<Baselines> find_baselines(std::span<const fs::path> roots, const Facts& facts) {
   Baselines baselines;
   for (const fs::path& root : roots) {

@@ -27,8 +27,10 @@ void unmark(json& value) {
       "name",  "run_name",       "run_type",       "label",        "error_message",
       "big_o", "aggregate_name", "aggregate_unit", "skip_message", "time_unit"};
   for (auto& [key, member] : value.items()) {
-    if (member.is_string() && !texts.contains(key) &&
-        marked_number(member.get_ref<const std::string&>())) {
+    if (member.is_structured()) {
+      unmark(member);
+    } else if (member.is_string() && !texts.contains(key) &&
+               marked_number(member.get_ref<const std::string&>())) {
       member = nullptr;
     }
   }

@@ -71,11 +71,13 @@ TEST(Merge, KeepsWhatOnlyOtherReadersLookAt) {
 
 TEST(Merge, WritesValidJsonWhereTheInputsWereNot) {
   const TestDirectory directory;
-  const auto a = directory.write("a.json", plain(1, R"(, "c": NaN, "d": -Infinity, "label": "N")"));
+  const auto a = directory.write("a.json", plain(1, R"(, "c": NaN, "d": -Infinity, "label": "N",
+    "plimsoll": {"invariants": {"lost": NaN}})"));
   const Merged made = merged({a});
   const json parsed = json::parse(made.text);
   EXPECT_TRUE(parsed.at("benchmarks").at(0).at("c").is_null());
   EXPECT_EQ(parsed.at("benchmarks").at(0).at("label"), "N");
+  EXPECT_TRUE(parsed.at("benchmarks").at(0).at("plimsoll").at("invariants").at("lost").is_null());
   const auto read = read_text(made.text, "merged.json");
   ASSERT_TRUE(read);
   EXPECT_TRUE(std::isnan(read->front().runs.front().samples.at("c").front()));

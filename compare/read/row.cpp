@@ -121,7 +121,8 @@ Validity validity_of(const std::string& verdict, Row& row) {
         Validity::kNotSteady, Validity::kServerCrashed, Validity::kUnbalanced}) {
     if (verdict == name(known)) return known;
   }
-  // What is not known to be good is not believed.
+  // What is not known to be good is not believed; what failed says so by its own error.
+  if (verdict == "FAILED") return Validity::kNotSteady;
   row.validity_reasons.push_back(fmt::format("unknown validity verdict '{}'", verdict));
   return Validity::kNotSteady;
 }
