@@ -85,6 +85,7 @@ struct Facts {
   std::string group;
   std::string size;
   std::string date;
+  std::string host;        ///< Plain files only: its name and CPUs, for people.
   std::string executable;  ///< As the process was called; relative to where it ran.
   std::string build_type;
   std::string compiler;

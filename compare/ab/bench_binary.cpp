@@ -21,6 +21,7 @@ using std::chrono::milliseconds;
 constexpr int kCalibrations = 8;
 constexpr std::uint64_t kMostOperations = 1'000'000'000;
 constexpr std::uint64_t kPadding = 4096;
+constexpr double kBusy = 0.8;  ///< Share of its time that a CPU case spends on a CPU, at least.
 
 /// From 1.8.4 on the file says which library wrote it, and the library asks for a unit.
 bool names_library_version(const std::filesystem::path& file) {
@@ -36,12 +37,16 @@ bool names_library_version(const std::filesystem::path& file) {
   return major > 1 || minor >= 8;
 }
 
-/// A plain row says by its name which clock its author looks at.
-Resource resource_of(const Run& run) {
+/// What a plain row is that does not name a clock: one that waits, where its wall time is well
+/// above its CPU time. A busy machine can show that of any row, which wall time then still holds
+/// true for.
+Resource resource_of(const Run& run, Resource known) {
   if (run.resource != Resource::kUnknown) return run.resource;
-  const bool real = run.name.find("/real_time") != std::string::npos ||
-                    run.name.find("/manual_time") != std::string::npos;
-  return real ? Resource::kIo : Resource::kCpu;
+  if (known != Resource::kUnknown) return known;
+  const MetricSpec lower{"ns", Better::kLower, MetricClass::kTime, 0, 0};
+  const double cpu = session_statistic(run, "cpu_time", lower);
+  const double real = session_statistic(run, "real_time", lower);
+  return cpu < kBusy * real ? Resource::kIo : Resource::kCpu;
 }
 
 const Run* find_run(const std::vector<Session>& sessions, const std::string& benchmark,
@@ -110,17 +115,18 @@ std::vector<std::string> arguments_of(const SampleOrder& order, const std::files
   return arguments;
 }
 
-Result<SampleReading> read_sample(const std::filesystem::path& file, const std::string& benchmark) {
+Result<SampleReading> read_sample(const std::filesystem::path& file, const std::string& benchmark,
+                                  Resource known) {
   const auto sessions = read_file(file);
   if (!sessions) return fail(sessions.error());
   const Session* session = nullptr;
   const Run* found = find_run(*sessions, benchmark, session);
-  if (found == nullptr) return fail(Errc::kRejected, "it reported no row named " + benchmark);
+  if (found == nullptr) return fail(Errc::kProtocol, "it reported no row named " + benchmark);
   if (const std::string fault = fault_of(*found); !fault.empty())
     return fail(Errc::kRejected, fault);
 
   Run run = *found;
-  run.resource = resource_of(run);
+  run.resource = resource_of(run, known);
   SampleReading reading;
   reading.resource = run.resource;
   reading.gate = run.gate;
@@ -208,7 +214,10 @@ Result<SampleReading> BenchBinary::run(const SampleOrder& order) {
                           ignored);  // What an earlier process wrote must not pass for this one's.
   const auto end = launch(arguments_of(order, out));
   if (!end) return fail(end.error());
-  auto reading = read_sample(out, order.benchmark);
+  auto reading = read_sample(out, order.benchmark, order.resource);
+  if (!reading && reading.error().code == Errc::kProtocol && !end->ok()) {
+    return fail(Errc::kRejected, fmt::format("{}; {}", reading.error().message, failure_of(*end)));
+  }
   if (end->ok()) return reading;
   // A failed row says more than the exit code that it caused.
   const bool row_says_why = !reading && reading.error().code == Errc::kRejected && !end->timed_out;

@@ -34,6 +34,7 @@ struct SampleOrder {
   int repetitions = 4;
   std::chrono::milliseconds repetition{40};  ///< The plain dialects only.
   std::string size;                          ///< kOurs only; empty: as the environment says.
+  Resource resource = Resource::kUnknown;    ///< As `known` of read_sample.
 };
 
 /// The arguments after the program's name; the result goes to `out`.
@@ -52,10 +53,13 @@ struct SampleReading {
   bool used_server = false;  ///< The process had a database, whatever the case does with it.
 };
 
-/// Errors: kRejected, with the reason, for a benchmark that is absent, failed, empty, aggregates
-/// only, not finite, or whose server crashed or ledger did not balance; what read_file reports.
+/// Errors: kProtocol for a benchmark that is absent; kRejected, with the reason, for one that
+/// failed, empty, aggregates only, not finite, or whose server crashed or ledger did not balance;
+/// what read_file reports. A plain row whose name asks for no clock is read as `known`, or, where
+/// that is kUnknown, as io when it waits for more than a fifth of its time, else as cpu.
 [[nodiscard]] Result<SampleReading> read_sample(const std::filesystem::path& file,
-                                                const std::string& benchmark);
+                                                const std::string& benchmark,
+                                                Resource known = Resource::kUnknown);
 
 /// A benchmark binary of one side. Thread safety: none.
 class BenchBinary {

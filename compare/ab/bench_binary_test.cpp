@@ -33,7 +33,7 @@ TEST(ExactFilter, FindsThisNameAndNoOtherInBothGrammars) {
 }
 
 TEST(Arguments, AreInTheFormThatEachBinaryTakes) {
-  SampleOrder order{Dialect::kOurs, "g/s/c", 500, 4, milliseconds(40), "full"};
+  SampleOrder order{Dialect::kOurs, "g/s/c", 500, 4, milliseconds(40), "full", Resource::kUnknown};
   EXPECT_THAT(arguments_of(order, "/tmp/o"),
               ElementsAre("--benchmark_filter=^g/s/c$", "--benchmark_repetitions=4",
                           "--benchmark_out=/tmp/o", "--benchmark_out_format=json",
@@ -65,10 +65,10 @@ class SampleFile : public ::testing::Test {
 };
 
 TEST_F(SampleFile, APlainRowGatesByTheBestCpuTime) {
-  const auto reading = read("", row("b", 9, 5) + "," + row("b", 8, 4, 1) + "," + row("b", 7, 6, 2));
+  const auto reading = read("", row("b", 9, 8) + "," + row("b", 8, 6, 1) + "," + row("b", 7, 7, 2));
   ASSERT_TRUE(reading.has_value()) << reading.error().message;
   EXPECT_EQ(reading->metric, "cpu_time");
-  EXPECT_DOUBLE_EQ(reading->sample.gated_ns, 4000);
+  EXPECT_DOUBLE_EQ(reading->sample.gated_ns, 6000);
   EXPECT_DOUBLE_EQ(reading->sample.real_ns, 7000);
   EXPECT_EQ(reading->dialect, Dialect::kPlainNumber);
 }
@@ -102,7 +102,7 @@ TEST_F(SampleFile, WhatIsNoNumberIsRefusedWithItsReason) {
       reason(R"({"name": "b", "run_name": "b", "run_type": "iteration", "error_occurred": true,
                         "error_message": "key lost", "real_time": 0, "cpu_time": 0, "time_unit": "ns"})"),
       HasSubstr("key lost"));
-  EXPECT_THAT(reason(row("b", 9, 0)), HasSubstr("no time above 0"));
+  EXPECT_THAT(reason(row("b", 0, 0)), HasSubstr("no time above 0"));
   EXPECT_THAT(reason(""), HasSubstr("no row named b"));
   const auto missing = read_sample(scratch_->path() / "none.json", "b");
   ASSERT_FALSE(missing.has_value());
@@ -183,6 +183,20 @@ TEST_F(FakeBinary, AnEarlierResultFileDoesNotPassForThisOnes) {
   order.operations = 1;
   ASSERT_TRUE(fake().run(order).has_value());
   EXPECT_FALSE(fake({{"FAKE_FAULT", "silent"}}).run(order).has_value());
+}
+
+TEST_F(SampleFile, APlainRowThatWaitsIsReadByWallTime) {
+  const auto waits = read("", row("b", 100, 20));
+  ASSERT_TRUE(waits.has_value()) << waits.error().message;
+  EXPECT_EQ(waits->resource, Resource::kIo);
+  EXPECT_EQ(waits->metric, "real_time");
+  const auto works = read("", row("b", 100, 97));
+  ASSERT_TRUE(works.has_value()) << works.error().message;
+  EXPECT_EQ(works->metric, "cpu_time");
+  // A sample is read as its calibration was, whatever the machine does meanwhile.
+  const auto sample = read_sample(scratch_->path() / "f.json", "b", Resource::kIo);
+  ASSERT_TRUE(sample.has_value()) << sample.error().message;
+  EXPECT_EQ(sample->metric, "real_time");
 }
 
 TEST(PlainBinary, IsListedCalibratedAndSampled) {

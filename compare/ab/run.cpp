@@ -50,6 +50,7 @@ class RealLab final : public Lab {
     order.repetitions = request_.repetitions;
     order.repetition = request_.repetition;
     order.size = request_.size;
+    order.resource = task.resource;
     Pairing& pairing = pairings_.at(task.target.group);
     const auto reading = (side == AbSideName::kBase ? pairing.base : pairing.fresh)->run(order);
     if (!reading) return fail(reading.error());

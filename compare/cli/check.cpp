@@ -165,12 +165,29 @@ void keep_first_times(const Case& made, const Decision& decision,
   }
 }
 
+/// Plain files do not say of what class their machine is, so nothing can be refused.
+void note_hosts(const Sources& sources, Report& report) {
+  if (!sources.pair) return;
+  for (const Session& before : sources.before) {
+    for (const Session& after : sources.after) {
+      if (before.facts.host == after.facts.host) continue;
+      report.notes.push_back(
+          fmt::format("measured on two machines, as their names or CPUs say: {} and {}; a "
+                      "difference may be theirs",
+                      before.facts.host, after.facts.host));
+      return;
+    }
+  }
+}
+
+/// What is odd about the files themselves. A row of ours may say more about itself, for `show`.
 void note_issues(const std::vector<Session>& sessions, Report& report) {
   for (const Session& session : sessions) {
     if (session.runs.empty()) continue;  // The finding says it.
     for (const std::string& issue : session.issues) {
       report.notes.push_back(fmt::format("{}: {}", session.file, issue));
     }
+    if (session.facts.ours) continue;
     for (const Run& run : session.runs) {
       for (const std::string& issue : run.issues) {
         report.notes.push_back(fmt::format("{}: {}: {}", session.file, run.name, issue));
@@ -190,6 +207,7 @@ int check_main(const CheckOptions& options) {
 
   Report report;
   report.heading = heading(*sources, *cases);
+  note_hosts(*sources, report);
   note_issues(sources->before, report);
   note_issues(sources->after, report);
   std::vector<Suspect> doubtful;

@@ -18,6 +18,7 @@ namespace plimsoll::compare {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// Runs it with the directory as the current one; `arguments` may redirect.
 int run(const TestDirectory& directory, const std::string& arguments) {
@@ -75,6 +76,17 @@ TEST(CliFaults, WhatIsOddAboutABenchmarkIsANote) {
   directory.write("a.json", rows_of(std::string(kRow) + "," + kRow));
   run(directory, "check a.json a.json >out.txt 2>&1");
   EXPECT_THAT(directory.read("out.txt"), HasSubstr("comes twice"));
+}
+
+TEST(CliFaults, FilesOfTwoMachinesAreSaidToBe) {
+  const TestDirectory directory;
+  const std::string rest = fmt::format(R"("benchmarks": [{}]}})", kRow);
+  directory.write("a.json", R"({"context": {"host_name": "a", "num_cpus": 2}, )" + rest);
+  directory.write("b.json", R"({"context": {"host_name": "b", "num_cpus": 64}, )" + rest);
+  EXPECT_EQ(run(directory, "check a.json b.json >out.txt 2>&1"), 0);
+  EXPECT_THAT(directory.read("out.txt"), HasSubstr("a (2 CPUs) and b (64 CPUs)"));
+  EXPECT_EQ(run(directory, "check a.json a.json >out.txt 2>&1"), 0);
+  EXPECT_THAT(directory.read("out.txt"), Not(HasSubstr("machines")));
 }
 
 TEST(CliFaults, AFolderWithoutBaselinesIsNoTreeOfThem) {

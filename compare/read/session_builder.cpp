@@ -46,13 +46,23 @@ Result<Enum> word(const json& entry, const char* key, const std::string& metric,
               fmt::format("metrics table: {}.{} is '{}'; one of: {}", metric, key, text, words));
 }
 
+/// Not the clock rate, which changes from run to run.
+std::string host_of(const json& context) {
+  const json& cpus = at(context, "num_cpus");
+  return fmt::format("{} ({} CPUs)", text_at(context, "host_name"),
+                     cpus.is_number() ? json_text(cpus) : "?");
+}
+
 Facts read_facts(const json& context) {
   Facts facts;
   facts.date = text_at(context, "date");
   facts.executable = text_at(context, "executable");
   const json& ours = at(context, "plimsoll");
   facts.ours = ours.is_object();
-  if (!facts.ours) return facts;
+  if (!facts.ours) {
+    facts.host = host_of(context);
+    return facts;
+  }
   const json& build = at(ours, "build");
   facts.group = text_at(ours, "group");
   facts.size = text_at(ours, "size");
