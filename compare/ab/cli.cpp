@@ -1,52 +1,21 @@
 #include "compare/ab/cli.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 
 #include "compare/ab/ab.hpp"
+#include "compare/ab/progress_line.hpp"
 #include "compare/ab/render.hpp"
 #include "compare/history/baseline.hpp"
-#include "compare/print_error.hpp"
+#include "compare/print.hpp"
 
 namespace plimsoll::compare {
 namespace {
 
 constexpr int kUsage = 2;
 constexpr int kIncomplete = 4;
-
-/// The progress line of a terminal, taken away before anything else is printed.
-class ProgressLine {
- public:
-  ~ProgressLine() { clear(); }
-
-  void show(const AbProgress& progress) {
-    if (isatty(STDERR_FILENO) == 0) return;
-    const auto left = std::chrono::ceil<std::chrono::seconds>(progress.left).count();
-    print_error("\r\033[K[{}/{}] {}: {} of {} pairs, {}:{:02} left", progress.number,
-                progress.benchmarks, progress.benchmark, progress.pairs, progress.pairs_wanted,
-                left / 60, left % 60);
-    std::fflush(stderr);
-    shown_ = true;
-  }
-
-  void say(const std::string& line) {
-    clear();
-    print_error("ab: {}\n", line);
-  }
-
- private:
-  void clear() {
-    if (shown_) print_error("\r\033[K");
-    shown_ = false;
-  }
-
-  bool shown_ = false;
-};
 
 Result<std::map<std::string, std::string>> parse_environment(
     const std::vector<std::string>& pairs) {
@@ -152,13 +121,16 @@ int ab_main(const AbCommand& command) {
   if (!request) return fail_with(request.error());
   Result<AbOutcome> outcome;
   {
-    ProgressLine line;
+    ProgressLine line("");
     request->progress = [&](const AbProgress& progress) { line.show(progress); };
-    request->say = [&](const std::string& text) { line.say(text); };
+    request->say = [&](const std::string& text) { line.say("ab: " + text); };
     outcome = run_ab(*request);
   }
   if (!outcome) return fail_with(outcome.error());
-  fmt::print("{}", ab_text(*outcome));
+  if (!print(ab_text(*outcome))) {
+    print_error("plimsoll-compare ab: standard output cannot be written\n");
+    return kUsage;
+  }
   if (!command.json.empty()) {
     if (auto written = replace_file(command.json, ab_json(*outcome)); !written) {
       print_error("plimsoll-compare ab: {}\n", written.error().message);

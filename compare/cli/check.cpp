@@ -12,6 +12,7 @@
 #include "compare/cli/verbs.hpp"
 #include "compare/decide/decide.hpp"
 #include "compare/history/baseline.hpp"
+#include "compare/print.hpp"
 #include "compare/render/report.hpp"
 
 namespace plimsoll::compare {
@@ -170,7 +171,8 @@ void note_hosts(const Sources& sources, Report& report) {
   if (!sources.pair) return;
   for (const Session& before : sources.before) {
     for (const Session& after : sources.after) {
-      if (before.facts.host == after.facts.host) continue;
+      const bool is_plain = !before.facts.ours && !after.facts.ours;
+      if (!is_plain || before.facts.host == after.facts.host) continue;
       report.notes.push_back(
           fmt::format("measured on two machines, as their names or CPUs say: {} and {}; a "
                       "difference may be theirs",

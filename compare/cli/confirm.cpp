@@ -1,18 +1,15 @@
 #include "compare/cli/confirm.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <utility>
 
 #include "compare/ab/ab.hpp"
 #include "compare/ab/build_id.hpp"
+#include "compare/ab/progress_line.hpp"
 #include "compare/ab/sides.hpp"
-#include "compare/print_error.hpp"
 
 namespace plimsoll::compare {
 namespace {
@@ -62,20 +59,6 @@ Confirmation confirmation_of(const AbResult& result) {
           result.target.group,     result.cases};
 }
 
-/// One line on a terminal, rewritten; nothing elsewhere.
-void show_progress(const AbProgress& progress) {
-  if (::isatty(STDERR_FILENO) == 0) return;
-  const auto left = std::chrono::ceil<std::chrono::seconds>(progress.left).count();
-  print_error("\r\033[Kconfirming [{}/{}] {}: {} of {} pairs, {}:{:02} left", progress.number,
-              progress.benchmarks, progress.benchmark, progress.pairs, progress.pairs_wanted,
-              left / 60, left % 60);
-  std::fflush(stderr);
-}
-
-void clear_progress() {
-  if (::isatty(STDERR_FILENO) != 0) print_error("\r\033[K");
-}
-
 /// Why the fresh side cannot be this tree, or "".
 std::string unfit_tree(const fs::path& tree, const Suspect& suspect) {
   const fs::path binary = tree / "bin" / ("bench_" + suspect.group);
@@ -107,13 +90,13 @@ void measure(const AbSide& base, const fs::path& tree, const std::vector<const S
     request.targets.push_back({suspect->group, suspect->benchmark});
     request.size = suspect->size;
   }
-  request.progress = show_progress;
-  request.say = [](const std::string& line) {
-    clear_progress();
-    print_error("{}\n", line);
-  };
-  const auto outcome = run_ab(request);
-  clear_progress();
+  Result<AbOutcome> outcome;
+  {
+    ProgressLine line("confirming ");
+    request.progress = [&](const AbProgress& progress) { line.show(progress); };
+    request.say = [&](const std::string& text) { line.say(text); };
+    outcome = run_ab(request);
+  }
   if (!outcome) {
     confirmed.notes.push_back(
         fmt::format("fresh pairs against {}: {}", base.label, outcome.error().message));

@@ -44,6 +44,17 @@ TEST(CliFaults, AbRunsToAVerdict) {
   EXPECT_THAT(directory.read("out.txt"), HasSubstr("plain/waits"));
 }
 
+TEST(CliFaults, AFullStandardOutputIsAFailureOfEveryVerb) {
+  const TestDirectory directory;
+  directory.write("a.json", rows_of(kRow));
+  for (const std::string& verb : {std::string("check a.json a.json"), std::string("show a.json"),
+                                  fmt::format("ab {} {} --pairs 12 --filter plain/waits",
+                                              PLIMSOLL_AB_PLAIN, PLIMSOLL_AB_PLAIN_SLOW)}) {
+    EXPECT_EQ(run(directory, verb + " >/dev/full 2>err.txt"), 2) << verb;
+    EXPECT_THAT(directory.read("err.txt"), Not(HasSubstr("terminate"))) << verb;
+  }
+}
+
 TEST(CliFaults, AStandardErrorThatCannotBeWrittenKeepsTheExitCode) {
   const TestDirectory directory;
   EXPECT_EQ(run(directory, "check nowhere.json 2>/dev/full"), 2);
@@ -87,6 +98,11 @@ TEST(CliFaults, FilesOfTwoMachinesAreSaidToBe) {
   EXPECT_THAT(directory.read("out.txt"), HasSubstr("a (2 CPUs) and b (64 CPUs)"));
   EXPECT_EQ(run(directory, "check a.json a.json >out.txt 2>&1"), 0);
   EXPECT_THAT(directory.read("out.txt"), Not(HasSubstr("machines")));
+  // Ours carry a machine class, which is judged; of one plain file and one of ours nothing is said.
+  directory.write("ours.json", R"({"context": {"plimsoll": {"schema": 1, "group": "g",
+    "metrics": {}}}, )" + rest);
+  run(directory, "check a.json ours.json >out.txt 2>&1");
+  EXPECT_THAT(directory.read("out.txt"), Not(HasSubstr("two machines")));
 }
 
 TEST(CliFaults, AFolderWithoutBaselinesIsNoTreeOfThem) {

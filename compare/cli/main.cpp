@@ -11,7 +11,7 @@
 
 #include "compare/ab/cli.hpp"
 #include "compare/cli/verbs.hpp"
-#include "compare/print_error.hpp"
+#include "compare/print.hpp"
 #include "lib/core/nearest.hpp"
 
 namespace plimsoll::compare {
@@ -23,11 +23,6 @@ int usage_error(std::string_view verb, std::string_view message) {
   }
   print_error("plimsoll-compare{}{}: {}\n", verb.empty() ? "" : " ", verb, line);
   return 2;
-}
-
-bool print(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         std::fflush(stdout) == 0;
 }
 
 bool wants_colour() {

@@ -4,7 +4,7 @@
 
 #include "compare/cli/verbs.hpp"
 #include "compare/history/baseline.hpp"
-#include "compare/print_error.hpp"
+#include "compare/print.hpp"
 
 namespace plimsoll::compare {
 

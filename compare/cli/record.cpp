@@ -2,7 +2,7 @@
 
 #include "compare/cli/verbs.hpp"
 #include "compare/history/baseline.hpp"
-#include "compare/print_error.hpp"
+#include "compare/print.hpp"
 #include "compare/read/reader.hpp"
 
 namespace plimsoll::compare {

@@ -6,6 +6,7 @@
 
 #include "compare/cli/verbs.hpp"
 #include "compare/history/baseline.hpp"
+#include "compare/print.hpp"
 #include "compare/read/reader.hpp"
 #include "compare/render/report.hpp"
 #include "compare/render/table.hpp"

@@ -40,14 +40,6 @@ bool are_old_and_new(const std::vector<Session>& first, const std::vector<Sessio
                      [&](const std::string& group) { return groups.contains(group); });
 }
 
-bool has_json(const fs::path& directory) {
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".json") return true;
-  }
-  return false;
-}
-
 /// One --baseline: a tree, a baseline file or result files.
 Result<void> read_baseline_source(const std::string& path, bool& results, Sources& sources) {
   std::error_code error;

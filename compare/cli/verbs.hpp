@@ -48,9 +48,6 @@ struct MergeOptions {
 /// Prints "plimsoll-compare VERB: MESSAGE" to stderr and returns 2.
 int usage_error(std::string_view verb, std::string_view message);
 
-/// Writes to stdout; false where nobody can read it (a closed pipe, a full disk).
-[[nodiscard]] bool print(std::string_view text);
-
 /// Whether stdout is a terminal whose reader has not said NO_COLOR.
 [[nodiscard]] bool wants_colour();
 

@@ -82,31 +82,6 @@ bool old_side_is_whole(const Evidence& evidence, std::vector<Finding>& findings)
   return true;
 }
 
-/// A benchmark that some new sessions have and others lack, though these share another one with
-/// them: parts of one suite, run by filters, share none.
-void judge_presence(const Evidence& evidence, std::vector<Finding>& findings) {
-  const std::vector<Session>& sessions = evidence.question->after;
-  std::set<const Session*> having;
-  for (const Seen& seen : evidence.after) having.insert(seen.session);
-  if (having.size() == sessions.size() || evidence.question->retired.contains(evidence.benchmark)) {
-    return;
-  }
-  std::set<std::string_view> beside;
-  for (const Session* session : having) {
-    for (const Run& run : session->runs) beside.insert(run.name);
-  }
-  const auto lacks = [&](const Session& session) {
-    return !having.contains(&session) &&
-           std::any_of(session.runs.begin(), session.runs.end(),
-                       [&](const Run& run) { return beside.contains(run.name); });
-  };
-  const auto found = std::find_if(sessions.begin(), sessions.end(), lacks);
-  if (found == sessions.end()) return;
-  findings.push_back(finding(evidence, Verdict::kMissing, Reason::kAbsent));
-  findings.back().detail = fmt::format("in {} of {} new sessions; not in {}", having.size(),
-                                       sessions.size(), found->file);
-}
-
 void judge_benchmark(const Evidence& evidence, std::vector<Finding>& findings) {
   if (evidence.after.empty()) {
     // On another class only what was measured is held; its list of cases may differ.
@@ -116,7 +91,6 @@ void judge_benchmark(const Evidence& evidence, std::vector<Finding>& findings) {
                                retired ? Reason::kInRetiredList : Reason::kAbsent));
     return;
   }
-  judge_presence(evidence, findings);
   const bool whole = new_side_is_whole(evidence, findings);
   judge_invariants(evidence, whole, findings);  // One that broke counts however the run ended.
   if (!whole) return;
@@ -150,6 +124,44 @@ void judge_files(const Question& question, std::vector<Finding>& findings) {
       found.detail = session.file;
       if (!session.issues.empty()) found.detail += ": " + session.issues.front();
       findings.push_back(std::move(found));
+    }
+  }
+}
+
+/// Which new sessions a benchmark is in, by their place in the question.
+std::vector<std::size_t> sessions_with(const Evidence& evidence) {
+  std::vector<std::size_t> places;
+  for (const Seen& seen : evidence.after) {
+    places.push_back(static_cast<std::size_t>(seen.session - evidence.question->after.data()));
+  }
+  return places;
+}
+
+/// Finds benchmarks that some new sessions have and others lack, though these share another one
+/// with them: parts of one suite, run by filters, share none.
+void judge_presence(const Question& question, const std::map<std::string, Evidence>& all,
+                    std::vector<Finding>& findings) {
+  const std::size_t count = question.after.size();
+  std::vector<std::vector<bool>> alike(count, std::vector<bool>(count, false));
+  for (const auto& [unused, evidence] : all) {
+    const auto places = sessions_with(evidence);
+    for (const std::size_t a : places) {
+      for (const std::size_t b : places) alike[a][b] = true;
+    }
+  }
+  for (const auto& [benchmark, evidence] : all) {
+    const auto places = sessions_with(evidence);
+    if (places.empty() || question.retired.contains(benchmark)) continue;
+    for (std::size_t lacking = 0; lacking < count; ++lacking) {
+      if (std::find(places.begin(), places.end(), lacking) != places.end()) continue;
+      if (std::none_of(places.begin(), places.end(),
+                       [&](std::size_t having) { return alike[having][lacking]; })) {
+        continue;
+      }
+      findings.push_back(finding(evidence, Verdict::kMissing, Reason::kAbsent));
+      findings.back().detail = fmt::format("in {} of {} new sessions; not in {}", places.size(),
+                                           count, question.after[lacking].file);
+      break;
     }
   }
 }
@@ -236,9 +248,9 @@ double slowdown(double before, double after, Better better) {
 Decision decide(const Question& question) {
   Decision decision;
   judge_files(question, decision.findings);
-  for (const auto& [unused, evidence] : gather(question)) {
-    judge_benchmark(evidence, decision.findings);
-  }
+  const auto all = gather(question);
+  judge_presence(question, all, decision.findings);
+  for (const auto& [unused, evidence] : all) judge_benchmark(evidence, decision.findings);
   judge_wholes(question, decision.findings);
   std::stable_sort(decision.findings.begin(), decision.findings.end(),
                    [](const Finding& a, const Finding& b) {

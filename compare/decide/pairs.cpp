@@ -1,5 +1,7 @@
 // What fresh pairs say about the clock that was paired, and about what was measured beside it.
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "compare/decide/evidence.hpp"
 
@@ -8,6 +10,24 @@ namespace {
 
 /// Whether the metric is computed from the clock: a share of it changes the rate by the same share.
 bool is_rate(std::string_view metric) { return metric.ends_with("_per_second"); }
+
+std::pair<Verdict, Reason> said_of_clock(Confirmation::Outcome outcome) {
+  switch (outcome) {
+    case Confirmation::Outcome::kRegressed:
+      return {Verdict::kConfirmed, Reason::kPairsConfirmed};
+    case Confirmation::Outcome::kImproved:
+      return {Verdict::kImproved, Reason::kPairsImproved};
+    case Confirmation::Outcome::kSame:
+      return {Verdict::kOk, Reason::kPairsRefuted};
+    case Confirmation::Outcome::kUndecided:
+      return {Verdict::kInconclusive, Reason::kPairsUndecided};
+    case Confirmation::Outcome::kUnchangedBinary:
+      return {Verdict::kUnchangedBinary, Reason::kSameBuild};
+    case Confirmation::Outcome::kFailed:
+      break;
+  }
+  return {Verdict::kErrored, Reason::kFailed};
+}
 
 }  // namespace
 
@@ -51,32 +71,7 @@ void apply_to_clock(const Confirmation& pairs, Finding& found) {
   found.pair_p = pairs.p;
   found.pairs = pairs.pairs;
   found.detail = pairs.detail;
-  switch (pairs.outcome) {
-    case Confirmation::Outcome::kRegressed:
-      found.verdict = Verdict::kConfirmed;
-      found.reason = Reason::kPairsConfirmed;
-      return;
-    case Confirmation::Outcome::kImproved:
-      found.verdict = Verdict::kImproved;
-      found.reason = Reason::kPairsImproved;
-      return;
-    case Confirmation::Outcome::kSame:
-      found.verdict = Verdict::kOk;
-      found.reason = Reason::kPairsRefuted;
-      return;
-    case Confirmation::Outcome::kUndecided:
-      found.verdict = Verdict::kInconclusive;
-      found.reason = Reason::kPairsUndecided;
-      return;
-    case Confirmation::Outcome::kUnchangedBinary:
-      found.verdict = Verdict::kUnchangedBinary;
-      found.reason = Reason::kSameBuild;
-      return;
-    case Confirmation::Outcome::kFailed:
-      found.verdict = Verdict::kErrored;
-      found.reason = Reason::kFailed;
-      return;
-  }
+  std::tie(found.verdict, found.reason) = said_of_clock(pairs.outcome);
 }
 
 }  // namespace plimsoll::compare

@@ -153,12 +153,8 @@ Result<RecordOutcome> record(const fs::path& root, std::span<const Session> sess
 
 bool is_baseline_tree(const fs::path& root) {
   for (const fs::path& machine_class : folders_in(root)) {
-    for (const fs::path& size : folders_in(machine_class)) {
-      std::error_code error;
-      for (fs::directory_iterator it(size, error), end; !error && it != end; it.increment(error)) {
-        if (it->path().extension() == ".json") return true;
-      }
-    }
+    const auto sizes = folders_in(machine_class);
+    if (std::any_of(sizes.begin(), sizes.end(), has_json)) return true;
   }
   return false;
 }

@@ -155,6 +155,8 @@ Result<std::vector<Session>> read_file(const fs::path& path) {
   return read_text(std::move(*text), path.string());
 }
 
+bool has_json(const fs::path& directory) { return json_files(directory).has_value(); }
+
 Result<std::vector<std::string>> expand(std::span<const std::string> paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {

@@ -35,6 +35,9 @@ namespace plimsoll::compare {
 /// The whole file. Errors: kNotFound, naming the nearest existing file; kInternal.
 [[nodiscard]] Result<std::string> read_bytes(const std::filesystem::path& path);
 
+/// Whether the directory holds a *.json and can be read.
+[[nodiscard]] bool has_json(const std::filesystem::path& directory);
+
 /// Files as they are, directories as their *.json in order of name. Errors: a directory without.
 [[nodiscard]] Result<std::vector<std::string>> expand(std::span<const std::string> paths);
 
