@@ -23,17 +23,6 @@ extern "C" char** environ;  // NOLINT: POSIX declares it nowhere.
 namespace plimsoll::bench {
 namespace {
 
-/// Two ends of a channel, closed unless taken.
-struct Ends {
-  std::array<int, 2> fds{-1, -1};
-  ~Ends() {
-    for (const int fd : fds) {
-      if (fd >= 0) ::close(fd);
-    }
-  }
-  [[nodiscard]] int take(std::size_t which) { return std::exchange(fds[which], -1); }
-};
-
 /// Returns 0 or an errno.
 int spawn(const HelperProcess::Plan& plan, int input, int output, pid_t& pid) {
   posix_spawn_file_actions_t actions;
@@ -67,24 +56,29 @@ std::string program_beside_us(const std::string& name) {
 Result<HelperProcess> HelperProcess::start(const Plan& plan) {
   HelperProcess helper;
   helper.name_ = std::filesystem::path(plan.program).filename();
+  std::array<int, 2> to{-1, -1}, from{-1, -1};
   // A socket, since writing to a pipe whose reader died at once would be a signal that ends us.
-  Ends to, from;
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to.fds.data()) != 0 ||
-      (plan.answers && ::pipe2(from.fds.data(), O_CLOEXEC) != 0)) {
+  const bool opened = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to.data()) == 0 &&
+                      (!plan.answers || ::pipe2(from.data(), O_CLOEXEC) == 0);
+  const int cause = errno;
+  const fixtures::Fd its_input(to[0]);
+  const fixtures::Fd its_output(from[1]);
+  helper.input_ = fixtures::Fd(to[1]);
+  helper.output_ = fixtures::Fd(from[0]);
+  if (!opened) {
     return fail(Errc::kInternal,
-                fmt::format("no channel to {}: {}", helper.name_, std::strerror(errno)));
+                fmt::format("no channel to {}: {}", helper.name_, std::strerror(cause)));
   }
-  if (const int error = spawn(plan, to.fds[0], from.fds[1], helper.pid_); error != 0) {
+  const int error = spawn(plan, its_input.get(), its_output.get(), helper.pid_);
+  if (error != 0) {
     helper.pid_ = 0;
     return fail(Errc::kUnavailable, fmt::format("{}: {}; build the target {}", plan.program,
                                                 std::strerror(error), helper.name_));
   }
-  helper.input_ = to.take(1);
-  helper.output_ = from.take(0);
   // What does not fit into the socket's buffer is an error here: nobody may wait for a reader that
   // waits for us.
-  if (::send(helper.input_, plan.input.data(), plan.input.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
-      static_cast<ssize_t>(plan.input.size())) {
+  if (::send(helper.input_.get(), plan.input.data(), plan.input.size(),
+             MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(plan.input.size())) {
     return fail(Errc::kInternal, helper.name_ + " does not take its input");
   }
   if (!plan.stays_open) helper.end_input();
@@ -94,8 +88,8 @@ Result<HelperProcess> HelperProcess::start(const Plan& plan) {
 HelperProcess::HelperProcess(HelperProcess&& other) noexcept
     : name_(std::move(other.name_)),
       pid_(std::exchange(other.pid_, 0)),
-      input_(std::exchange(other.input_, -1)),
-      output_(std::exchange(other.output_, -1)) {}
+      input_(std::move(other.input_)),
+      output_(std::move(other.output_)) {}
 
 HelperProcess& HelperProcess::operator=(HelperProcess&& other) noexcept {
   std::swap(name_, other.name_);
@@ -105,11 +99,7 @@ HelperProcess& HelperProcess::operator=(HelperProcess&& other) noexcept {
   return *this;
 }
 
-HelperProcess::~HelperProcess() {
-  kill();
-  end_input();
-  if (output_ >= 0) ::close(output_);
-}
+HelperProcess::~HelperProcess() { kill(); }
 
 void HelperProcess::signal(int number) const { ::kill(pid_, number); }
 
@@ -125,7 +115,7 @@ Result<std::string> HelperProcess::line(std::chrono::milliseconds patience) {
   const TimePoint until = Clock::now() + patience;
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    pollfd readable{output_, POLLIN, 0};
+    pollfd readable{output_.get(), POLLIN, 0};
     const int ready = ::poll(&readable, 1, static_cast<int>(std::max(left.count(), 0L)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) {
@@ -133,16 +123,14 @@ Result<std::string> HelperProcess::line(std::chrono::milliseconds patience) {
                   fmt::format("{} says nothing for {} ms", name_, patience.count()));
     }
     char c = 0;
-    if (ready < 0 || ::read(output_, &c, 1) != 1) break;
+    if (ready < 0 || ::read(output_.get(), &c, 1) != 1) break;
     if (c == '\n') return text;
     text += c;
   }
   return fail(Errc::kInternal, name_ + " ended without an answer");
 }
 
-void HelperProcess::end_input() {
-  if (input_ >= 0) ::close(std::exchange(input_, -1));
-}
+void HelperProcess::end_input() { input_.reset(); }
 
 int HelperProcess::wait() {
   int status = 1;

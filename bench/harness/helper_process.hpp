@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fixtures/process/fd.hpp"
 #include "lib/core/result.hpp"
 
 namespace plimsoll::bench {
@@ -54,8 +55,8 @@ class HelperProcess {
 
   std::string name_;
   pid_t pid_ = 0;  ///< 0: ended, and waited for.
-  int input_ = -1;
-  int output_ = -1;
+  fixtures::Fd input_;
+  fixtures::Fd output_;
 };
 
 /// The program of this name in the folder of our own binary.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "fixtures/process/fd.hpp"
 #include "lib/core/json.hpp"
 
 namespace plimsoll::bench {
@@ -23,24 +24,9 @@ tl::unexpected<Error> system_failure(std::string_view doing, const std::string& 
   return fail(Errc::kInternal, fmt::format("cannot {} '{}': {}", doing, path, std::strerror(code)));
 }
 
-/// A descriptor that is closed when it goes out of scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
 Result<void> write_whole(const std::string& path, const std::string& text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) return system_failure("create", path, errno);
+  const fixtures::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file) return system_failure("create", path, errno);
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
     if (wrote < 0 && errno == EINTR) continue;
@@ -78,7 +64,8 @@ Result<JsonFile> JsonFile::create(const std::string& path, const Json& first) {
   if (error)
     return fail(Errc::kInternal, fmt::format("cannot resolve '{}': {}", path, error.message()));
   const auto status = fs::status(target, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
+  const bool names_a_folder = !fs::path(path).has_filename();
+  if (names_a_folder || (fs::exists(status) && !fs::is_regular_file(status))) {
     return fail(
         Errc::kRefused,
         fmt::format("'{}' is no file; --benchmark_format=json writes the results to stdout", path));

@@ -87,6 +87,13 @@ TEST_F(JsonFileTest, GivesTheSystemsReason) {
   EXPECT_THAT(failed.error().message, HasSubstr("plain"));
 }
 
+TEST_F(JsonFileTest, RefusesAFoldersNameAndMakesNone) {
+  const auto file = JsonFile::create(path("new/"), {});
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code, Errc::kRefused);
+  EXPECT_FALSE(fs::exists(path("new")));
+}
+
 TEST_F(JsonFileTest, KeepsTheOldDocumentWhenTheNewOneCannotBeWritten) {
   auto file = JsonFile::create(path("a.json"), {{"n", 1}});
   ASSERT_TRUE(file);

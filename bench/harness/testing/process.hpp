@@ -16,8 +16,7 @@ struct Ended {
 };
 
 /// A child process with its output in temporary files, or its standard output in a file that is
-/// named. Ends the test program when it cannot be
-/// started.
+/// named. Ends the test program when it cannot be started.
 class Process {
  public:
   Process(const std::string& program, const std::vector<std::string>& arguments,
