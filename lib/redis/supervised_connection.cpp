@@ -15,6 +15,7 @@
 #include "lib/core/clock.hpp"
 #include "lib/core/with_timeout.hpp"
 #include "lib/redis/backoff.hpp"
+#include "lib/redis/call_queue.hpp"
 
 namespace plimsoll::redis {
 
@@ -65,6 +66,9 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void install(std::unique_ptr<Connection> connection);
   void retire();
   void serve_all(const std::optional<Error>& error);
+  [[nodiscard]] Error nothing_in_time() const {
+    return {Errc::kUnavailable, fmt::format("no connection in time; last: {}", last_.message), {}};
+  }
 
   asio::any_io_executor executor_;
   SupervisedConfig config_;
@@ -136,24 +140,26 @@ asio::awaitable<std::vector<Result<Reply>>> Supervisor::pipeline(std::shared_ptr
 // Returns with a connection that is open, on the spot: nothing else runs before the caller uses it.
 asio::awaitable<Result<void>> Supervisor::connected(std::shared_ptr<Supervisor> self,
                                                     TimePoint deadline) {
-  if (self->is_closed_) co_return fail(closed_by_owner());
-  const auto waiter = std::make_shared<Waiter>(self->executor_);
-  self->waiters_.push_back(waiter);
-  self->start_connecting();
-  waiter->timer.expires_at(deadline);
-  const auto [cancelled] = co_await waiter->timer.async_wait(kAsValue);
-  if (!waiter->is_served) std::erase(self->waiters_, waiter);
-  const auto cancellation = co_await asio::this_coro::cancellation_state;
-  if (cancellation.cancelled() != asio::cancellation_type::none) {
-    co_return fail(not_sent({Errc::kCancelled, "the caller gave up waiting for a connection", {}}));
+  while (!self->is_closed_) {
+    const auto waiter = std::make_shared<Waiter>(self->executor_);
+    self->waiters_.push_back(waiter);
+    self->start_connecting();
+    waiter->timer.expires_at(deadline);
+    const auto [cancelled] = co_await waiter->timer.async_wait(kAsValue);
+    if (!waiter->is_served) std::erase(self->waiters_, waiter);
+    const auto cancellation = co_await asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != asio::cancellation_type::none) {
+      Error gave_up{Errc::kCancelled, "the caller gave up waiting for a connection", {}};
+      co_return fail(not_sent(std::move(gave_up)));
+    }
+    if (waiter->error) co_return fail(not_sent(*waiter->error));
+    if (self->is_connected()) co_return Result<void>{};
+    if (!waiter->is_served) {
+      co_return fail(not_sent(self->nothing_in_time()));
+    }
+    // It broke before this coroutine had its turn: once more.
   }
-  if (waiter->error) co_return fail(not_sent(*waiter->error));
-  if (self->is_closed_) co_return fail(not_sent(closed_by_owner()));
-  if (self->is_connected()) co_return Result<void>{};
-  // The time is up, or the new connection broke before this coroutine had its turn.
-  co_return fail(not_sent({Errc::kUnavailable,
-                           fmt::format("no connection in time; last: {}", self->last_.message),
-                           {}}));
+  co_return fail(not_sent(closed_by_owner()));
 }
 
 void Supervisor::start_connecting() {
@@ -169,7 +175,7 @@ asio::awaitable<void> Supervisor::connect(std::shared_ptr<Supervisor> self) {
   while (!self->is_closed_ && !self->waiters_.empty()) {
     pause.expires_at(self->not_before_);
     const auto [stopped] = co_await pause.async_wait(kAsValue);
-    if (stopped || self->is_closed_) break;
+    if (stopped || self->is_closed_ || self->waiters_.empty()) break;
     auto made = co_await Connection::connect(self->config_.connection);
     if (self->is_closed_) break;
     if (made) {
