@@ -278,7 +278,7 @@ TEST_F(Faults, AServerThatSaysWeBreakTheProtocolIsLeft) {
 TEST_F(Faults, ASilentServerTimesCallsOutAndIsLeftAtLast) {
   const FakeServer server(loop_, let_in_and_say_nothing);
   Config where(server.url());
-  where.max_silence = 400ms;
+  where.max_silence = 2s;
   const auto connection = connect(where);
   const auto late = run(connection->command(Command("GET", "k"), 20ms));
   EXPECT_EQ(late.error().code, Errc::kTimeout);
@@ -286,14 +286,13 @@ TEST_F(Faults, ASilentServerTimesCallsOutAndIsLeftAtLast) {
   EXPECT_TRUE(connection->is_open());
   const auto lost = run(connection->command(Command("GET", "k"), 60s));
   EXPECT_EQ(lost.error().code, Errc::kUnavailable);
-  EXPECT_THAT(lost.error().message, HasSubstr("said nothing for 400 ms"));
+  EXPECT_THAT(lost.error().message, HasSubstr("said nothing for 2.00 s"));
   EXPECT_FALSE(connection->is_open());
 }
 
 TEST_F(Faults, AServerThatClosesWhileIdleIsFoundOutByAProbe) {
   const FakeServer server(loop_, close_when_idle);
   const auto connection = connect(Config(server.url()));
-  EXPECT_TRUE(connection->probe());  // Too soon to look.
   asio::steady_timer pause(loop_, 1100ms);
   pause.wait();
   loop_.restart();
