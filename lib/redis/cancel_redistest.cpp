@@ -126,7 +126,7 @@ TEST_F(CancelTest, AStormOfTimeoutsNeverShiftsAnAnswer) {
   int number = 0;
   int answered = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (number % 30 == 0 && i % 31 == 0) continue;  // One that blocked.
+    if (i % 31 == 0) continue;  // One that blocked.
     const auto& answer = answers[i];
     if (answer) {
       ASSERT_EQ(answer->text(), std::to_string(number));
