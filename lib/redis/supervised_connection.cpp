@@ -145,7 +145,7 @@ asio::awaitable<Result<void>> Supervisor::connected(std::shared_ptr<Supervisor> 
     self->waiters_.push_back(waiter);
     self->start_connecting();
     waiter->timer.expires_at(deadline);
-    const auto [cancelled] = co_await waiter->timer.async_wait(kAsValue);
+    co_await waiter->timer.async_wait(kAsValue);
     if (!waiter->is_served) std::erase(self->waiters_, waiter);
     const auto cancellation = co_await asio::this_coro::cancellation_state;
     if (cancellation.cancelled() != asio::cancellation_type::none) {
