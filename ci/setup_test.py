@@ -104,6 +104,12 @@ class Setup(unittest.TestCase):
         first = log.index("tee /etc/postgresql-common/createcluster.d/plimsoll-setup.conf")
         self.assertLess(first, log.index("install -y"))
 
+    @unittest.skipIf(pathlib.Path("/usr/sbin/policy-rc.d").exists(), "this machine has a policy of its own, which holds")
+    def test_keeps_a_new_redis_from_starting(self):
+        _, log = self.run_setup(installed=[name for name in self.core if name != "redis-server"])
+        self.assertLess(log.index("tee /usr/sbin/policy-rc.d"), log.index("install -y"))
+        self.assertLess(log.index("install -y"), log.index("rm -f /usr/sbin/policy-rc.d"))
+
     def test_names_the_known_arguments(self):
         done, _ = self.run_setup("--peer")
         self.assertEqual(done.returncode, 2)

@@ -6,7 +6,7 @@ set(CTEST_CUSTOM_POST_TEST
     "\"@CMAKE_COMMAND@\" \"-DBUILD=@CMAKE_BINARY_DIR@\" -P \"@CMAKE_CURRENT_LIST_DIR@/SaySkipped.cmake\"")
 ]])
 
-# One test binary. LABEL says what it needs: `unit` needs nothing, `postgres` a server from the infra fixture.
+# One test binary. LABEL says what it needs: `unit` needs nothing, `postgres` and `redis` a server from the infra fixture.
 # TIMEOUT is a deadline against hanging, in seconds.
 function(plimsoll_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPS")
@@ -57,11 +57,11 @@ else()
   set(PLIMSOLL_SCIPY "$ENV{HOME}/.cache/plimsoll/packages/python3-scipy/usr/lib/python3/dist-packages")
 endif()
 
-# plimsoll_group(<name> SOURCES ... [TESTS ...] [PGTESTS ...] [DEPS ...])
-# One library of lib/: plimsoll_<name>, alias plimsoll::<name>; one test binary labelled `unit`, and one labelled
-# `postgres` that may use fixtures.
+# plimsoll_group(<name> SOURCES ... [TESTS ...] [PGTESTS ...] [REDISTESTS ...] [DEPS ...])
+# One library of lib/: plimsoll_<name>, alias plimsoll::<name>; one test binary labelled `unit`, and one for each server
+# that tests need, labelled by it, which may use fixtures.
 function(plimsoll_group name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TESTS;PGTESTS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TESTS;PGTESTS;REDISTESTS;DEPS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "plimsoll_group(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -75,9 +75,13 @@ function(plimsoll_group name)
     plimsoll_test(${name}_pg LABEL postgres TIMEOUT 300 SOURCES ${arg_PGTESTS}
                   DEPS plimsoll::${name} plimsoll::fixtures)
   endif()
+  if(arg_REDISTESTS AND BUILD_TESTING)
+    plimsoll_test(${name}_redis LABEL redis TIMEOUT 300 SOURCES ${arg_REDISTESTS}
+                  DEPS plimsoll::${name} plimsoll::fixtures)
+  endif()
 endfunction()
 
-# plimsoll_bench(<group> SOURCES ... [DEPS ...] [INFRA postgres])
+# plimsoll_bench(<group> SOURCES ... [DEPS ...] [INFRA postgres redis])
 # bench_<group>; ctest runs it at smoke size with the tests (what crashes or computes wrongly fails), and measures
 # it under the label `bench` behind PLIMSOLL_BENCH=1.
 function(plimsoll_bench group)

@@ -5,7 +5,7 @@
 #include <array>
 #include <memory>
 
-#include "lib/pg/side_thread.hpp"
+#include "lib/core/side_thread.hpp"
 
 namespace plimsoll::pg {
 

@@ -1,74 +1,29 @@
 #include "lib/pg/look_up.hpp"
 
-#include <fmt/format.h>
-#include <netdb.h>
-#include <sys/socket.h>
-
-#include <algorithm>
-#include <array>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <memory>
-#include <mutex>
 #include <utility>
 
-#include "lib/core/with_timeout.hpp"
-#include "lib/pg/side_thread.hpp"
+#include "lib/core/look_up.hpp"
 
 namespace plimsoll::pg {
-namespace {
 
-using asio::posix::stream_descriptor;
-
-// Shared with the thread, which may outlive the coroutine that asked.
-struct Answer {
-  std::mutex mutex;
-  std::vector<Host> hosts;
-  std::string reason;
-};
-
-void resolve(const Host& host, Answer& answer) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  const int error = getaddrinfo(host.host.c_str(), nullptr, &hints, &list);
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(list, &freeaddrinfo);
-  const std::lock_guard lock(answer.mutex);
-  if (error != 0) {
-    answer.reason = fmt::format("the host {} is not known: {}", host.host, gai_strerror(error));
-    return;
-  }
-  for (const auto* entry = list; entry != nullptr; entry = entry->ai_next) {
-    std::array<char, NI_MAXHOST> text{};
-    if (getnameinfo(entry->ai_addr, entry->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                    NI_NUMERICHOST) == 0) {
-      answer.hosts.push_back({host.host, text.data(), host.port});
+boost::asio::awaitable<Result<std::vector<Host>>> look_up(std::vector<Host> hosts) {
+  std::vector<Host> known;
+  Error reason{Errc::kUnavailable, "no host is named", {}};
+  for (const Host& host : hosts) {
+    if (!host.needs_lookup()) {
+      known.push_back(host);
+      continue;
+    }
+    auto addresses = co_await plimsoll::look_up(host.host);
+    if (addresses) {
+      for (auto& address : *addresses) known.push_back({host.host, std::move(address), host.port});
+    } else {
+      reason = std::move(addresses.error());
+      if (reason.code != Errc::kUnavailable) co_return fail(std::move(reason));
     }
   }
-}
-
-}  // namespace
-
-asio::awaitable<Result<std::vector<Host>>> look_up(std::vector<Host> hosts) {
-  if (std::ranges::none_of(hosts, &Host::needs_lookup)) co_return hosts;
-  const auto answer = std::make_shared<Answer>();
-  const int done = run_beside([answer, hosts] {
-    for (const auto& host : hosts) {
-      if (host.needs_lookup()) {
-        resolve(host, *answer);
-      } else {
-        const std::lock_guard lock(answer->mutex);
-        answer->hosts.push_back(host);
-      }
-    }
-  });
-  if (done < 0) co_return fail(Errc::kInternal, "no thread left to look up a host name");
-  stream_descriptor signal(co_await asio::this_coro::executor, done);
-  const auto [error] = co_await signal.async_wait(stream_descriptor::wait_read, kAsValue);
-  if (error) co_return fail(Errc::kCancelled, "the caller gave up during a name look-up");
-  const std::lock_guard lock(answer->mutex);
-  if (answer->hosts.empty()) co_return fail(Errc::kUnavailable, answer->reason);
-  co_return std::move(answer->hosts);
+  if (known.empty()) co_return fail(std::move(reason));
+  co_return known;
 }
 
 }  // namespace plimsoll::pg

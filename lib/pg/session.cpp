@@ -9,7 +9,6 @@
 
 #include "lib/core/units.hpp"
 #include "lib/pg/canceller.hpp"
-#include "lib/pg/session_registry.hpp"
 #include "lib/pg/sqlstate.hpp"
 
 namespace plimsoll::pg {
@@ -50,8 +49,8 @@ Session::~Session() {
   if (is_open()) socket_.release();
 }
 
-SessionRegistry& Session::registry() const {
-  return asio::use_service<SessionRegistry>(asio::query(executor_, asio::execution::context));
+SessionRegistry<Session>& Session::registry() const {
+  return asio::use_service<SessionRegistry<Session>>(asio::query(executor_, asio::execution::context));
 }
 
 bool Session::is_idle() const noexcept {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/core/clock.hpp"
+#include "lib/core/session_registry.hpp"
 #include "lib/pg/connection.hpp"
 #include "lib/pg/group_queue.hpp"
 
@@ -24,7 +25,6 @@ struct FinishConnection {
 using ConnectionPtr = std::unique_ptr<PGconn, FinishConnection>;
 
 class Session;
-class SessionRegistry;
 
 /// A group and the coroutine that waits for it.
 class Call final : public Group {
@@ -93,10 +93,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   friend class Call;
-  friend class SessionRegistry;
+  friend class SessionRegistry<Session>;
 
   Session(asio::any_io_executor executor, ConnectionPtr connection, const Config& config);
-  [[nodiscard]] SessionRegistry& registry() const;
+  [[nodiscard]] SessionRegistry<Session>& registry() const;
 
   [[nodiscard]] Result<void> start(const CallPtr& call, std::chrono::milliseconds limit);
   /// Returns when the call is over. Not a coroutine; holds nothing but the call.

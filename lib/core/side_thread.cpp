@@ -1,4 +1,4 @@
-#include "lib/pg/side_thread.hpp"
+#include "lib/core/side_thread.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace plimsoll::pg {
+namespace plimsoll {
 namespace {
 
 class Descriptor {
@@ -46,4 +46,4 @@ int run_beside(std::function<void()> work) noexcept {
   return ours.release();
 }
 
-}  // namespace plimsoll::pg
+}  // namespace plimsoll

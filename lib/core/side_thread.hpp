@@ -2,7 +2,7 @@
 
 #include <functional>
 
-namespace plimsoll::pg {
+namespace plimsoll {
 
 /// Runs what must block, such as a name look-up, in a detached thread of its own. The descriptor
 /// returned becomes readable when it is over and belongs to the caller, who may close it at any
@@ -12,4 +12,4 @@ namespace plimsoll::pg {
 /// Cost: a thread and two descriptors. Errors: -1 when none is left; then nothing runs.
 [[nodiscard]] int run_beside(std::function<void()> work) noexcept;
 
-}  // namespace plimsoll::pg
+}  // namespace plimsoll
