@@ -157,11 +157,12 @@ TEST_F(PoolerCancelTest, ClosingCancelsWhatIsInFlightOnTheServer) {
       "'%''left''%' AND pid <> pg_backend_pid())";
   std::vector<asio::awaitable<Result<Rows>>> works;
   works.push_back(connection->query("SELECT pg_sleep(100), 'left'"));
-  works.push_back([](Plain* plain, Connection* c, std::string sent) -> asio::awaitable<Result<Rows>> {
-    EXPECT_TRUE(plain->becomes_true(sent));
-    c->close();
-    co_return Rows{};
-  }(&plain(), connection.get(), is_there));
+  works.push_back(
+      [](Plain* plain, Connection* c, std::string sent) -> asio::awaitable<Result<Rows>> {
+        EXPECT_TRUE(plain->becomes_true(sent));
+        c->close();
+        co_return Rows{};
+      }(&plain(), connection.get(), is_there));
   const auto results = run_all(std::move(works));
   EXPECT_EQ(results[0].error().code, Errc::kUnavailable);
   EXPECT_TRUE(plain().becomes_true("NOT " + is_there));

@@ -128,7 +128,8 @@ TEST_F(PoolerFaultsTest, ADatabaseThatIsNotThereIsNotFound) {
   Config nowhere = pooled();
   nowhere.dsn += " dbname=plimsoll_nowhere";
   const auto connection = run(Connection::connect(nowhere));
-  const auto error = connection ? run((*connection)->query("SELECT 1")).error() : connection.error();
+  const auto error =
+      connection ? run((*connection)->query("SELECT 1")).error() : connection.error();
   EXPECT_EQ(error.code, Errc::kNotFound) << error.message;
 }
 

@@ -14,18 +14,17 @@ using ::testing::HasSubstr;
 
 /// `count` groups on one connection at once; every tenth fails.
 asio::awaitable<int> ask_many(Connection* connection, int first, int count) {
-  const auto answers = std::make_shared<std::vector<std::optional<Result<Rows>>>>(
-      static_cast<std::size_t>(count));
+  const auto answers =
+      std::make_shared<std::vector<std::optional<Result<Rows>>>>(static_cast<std::size_t>(count));
   const auto left = std::make_shared<int>(count);
   asio::steady_timer done(connection->executor(), 60s);
   for (int i = 0; i < count; ++i) {
-    asio::co_spawn(
-        connection->executor(),
-        connection->query("SELECT $1::int, 1 / ($1::int % 10)", params(first + i)),
-        [answers, left, &done, i](const std::exception_ptr&, Result<Rows> answer) {
-          (*answers)[static_cast<std::size_t>(i)] = std::move(answer);
-          if (--*left == 0) done.cancel();
-        });
+    asio::co_spawn(connection->executor(),
+                   connection->query("SELECT $1::int, 1 / ($1::int % 10)", params(first + i)),
+                   [answers, left, &done, i](const std::exception_ptr&, Result<Rows> answer) {
+                     (*answers)[static_cast<std::size_t>(i)] = std::move(answer);
+                     if (--*left == 0) done.cancel();
+                   });
   }
   co_await done.async_wait(kAsValue);
   int right = 0;
@@ -60,13 +59,13 @@ TEST_F(PoolerTest, AGroupIsOneTransactionOnOneServerConnection) {
   start_pooler(2);
   plain().text("CREATE TABLE t (n int UNIQUE)");
   const auto connection = connect_pooled();
-  const auto results = run(connection->pipeline({Query("INSERT INTO t VALUES (1)"),
-                                                 Query("INSERT INTO t VALUES (2)"),
-                                                 Query("INSERT INTO t VALUES (1)")}));
+  const auto results = run(
+      connection->pipeline({Query("INSERT INTO t VALUES (1)"), Query("INSERT INTO t VALUES (2)"),
+                            Query("INSERT INTO t VALUES (1)")}));
   EXPECT_EQ(results.back().error().code, Errc::kConflict);
   EXPECT_EQ(plain().text("SELECT count(*) FROM t"), "0");
-  const auto pids = run(connection->pipeline(
-      {Query("SELECT pg_backend_pid()"), Query("SELECT pg_backend_pid()")}));
+  const auto pids = run(
+      connection->pipeline({Query("SELECT pg_backend_pid()"), Query("SELECT pg_backend_pid()")}));
   EXPECT_EQ(pids[0]->text(0, 0), pids[1]->text(0, 0));
 }
 
@@ -160,8 +159,8 @@ TEST_F(PoolerTest, WhatASessionSetsIsLeftToTheNextClient) {
   const auto other = connect_pooled();
   ASSERT_TRUE(run(mine->query("SET app.tenant = 'ann'")));
   EXPECT_EQ(run(other->query("SELECT current_setting('app.tenant', true)"))->text(0, 0), "ann");
-  const auto local = run(mine->pipeline(
-      {Query("SELECT set_config('app.tenant', 'bob', true)"), Query("SELECT 1")}));
+  const auto local = run(
+      mine->pipeline({Query("SELECT set_config('app.tenant', 'bob', true)"), Query("SELECT 1")}));
   ASSERT_TRUE(local.back());
   EXPECT_EQ(run(other->query("SELECT current_setting('app.tenant', true)"))->text(0, 0), "ann");
 }

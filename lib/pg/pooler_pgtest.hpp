@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "fixtures/pgbouncer/local.hpp"
 #include "fixtures/pgbouncer/route.hpp"
+#include "lib/core/with_timeout.hpp"
 #include "lib/pg/connection.hpp"
 #include "lib/pg/server_pgtest.hpp"
 
