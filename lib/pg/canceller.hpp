@@ -2,6 +2,8 @@
 
 #include <libpq-fe.h>
 
+#include <memory>
+
 namespace plimsoll::pg {
 
 /// Asks the server to cancel what this connection executes. libpq's PQcancel opens a connection of
@@ -13,5 +15,14 @@ namespace plimsoll::pg {
 
 /// The same for a connection that is about to be closed: nobody waits for the outcome.
 void cancel_and_forget(PGconn* connection) noexcept;
+
+struct FinishConnection {
+  void operator()(PGconn* connection) const noexcept { PQfinish(connection); }
+};
+using ConnectionPtr = std::unique_ptr<PGconn, FinishConnection>;
+
+/// The same, and the connection is closed after it, by the thread beside: what is asked in the name
+/// of a connection that is gone, a pooler ignores.
+void cancel_and_finish(ConnectionPtr connection) noexcept;
 
 }  // namespace plimsoll::pg

@@ -11,6 +11,7 @@
 #include "lib/pg/connection.hpp"
 #include "lib/pg/dsn.hpp"
 #include "lib/pg/look_up.hpp"
+#include "lib/pg/pooler.hpp"
 #include "lib/pg/session.hpp"
 #include "lib/pg/sqlstate.hpp"
 
@@ -82,6 +83,9 @@ asio::awaitable<Result<std::shared_ptr<Session>>> log_in(Config config,
   if (!hosts) co_return fail(std::move(hosts.error()));
   auto connection = start(config, *hosts);
   if (connection == nullptr) co_return fail(Errc::kInternal, "libpq has no memory");
+  if (config.pooled) {
+    if (auto fits = check_pooled(connection.get()); !fits) co_return fail(std::move(fits.error()));
+  }
   PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(
       connection.get(), [](void*, const PGresult*) {}, nullptr);
@@ -90,8 +94,8 @@ asio::awaitable<Result<std::shared_ptr<Session>>> log_in(Config config,
       PQstatus(connection.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
   while (next != PGRES_POLLING_OK) {
     if (next == PGRES_POLLING_FAILED) {
-      co_return fail(error_of_connect(PQerrorMessage(connection.get()),
-                                      PQconnectionNeedsPassword(connection.get()) != 0));
+      co_return fail(explain_pooler(error_of_connect(
+          PQerrorMessage(connection.get()), PQconnectionNeedsPassword(connection.get()) != 0)));
     }
     const auto direction = next == PGRES_POLLING_READING ? stream_descriptor::wait_read
                                                          : stream_descriptor::wait_write;

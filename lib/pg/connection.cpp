@@ -2,15 +2,21 @@
 
 #include <utility>
 
+#include "lib/pg/pooler.hpp"
 #include "lib/pg/query_check.hpp"
 #include "lib/pg/session.hpp"
 
 namespace plimsoll::pg {
 namespace {
 
+Result<void> check(const Session& session, const Query& query) {
+  if (auto checked = check(query); !checked) return checked;
+  return session.config().pooled ? check_pooled(query) : Result<void>{};
+}
+
 asio::awaitable<Result<Rows>> run_one(std::shared_ptr<Session> session, Query query,
                                       std::chrono::milliseconds limit) {
-  if (auto checked = check(query); !checked) co_return fail(std::move(checked.error()));
+  if (auto checked = check(*session, query); !checked) co_return fail(std::move(checked.error()));
   const auto call = std::make_shared<Call>(*session, std::move(query));
   auto done = co_await Session::run(session, call, limit);
   if (!done) co_return fail(std::move(done.error()));
@@ -23,7 +29,7 @@ asio::awaitable<std::vector<Result<Rows>>> run_all(std::shared_ptr<Session> sess
   const std::size_t count = queries.size();
   if (count == 0) co_return std::vector<Result<Rows>>{};
   for (const auto& query : queries) {
-    if (auto checked = check(query); !checked) {
+    if (auto checked = check(*session, query); !checked) {
       std::vector<Result<Rows>> refused;
       for (std::size_t i = 0; i < count; ++i) refused.emplace_back(fail(checked.error()));
       co_return refused;

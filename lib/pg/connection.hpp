@@ -35,6 +35,10 @@ struct Config {
   /// Groups on their way to the server at once. What is beyond waits here, where a call that gives
   /// up costs the server nothing.
   std::size_t max_in_flight = 128;
+  /// The server is behind a pooler that hands its connections on from transaction to transaction
+  /// (PgBouncer's pool_mode = transaction). libpq cannot tell, so it must be said. What would break
+  /// there is then refused with kInvalidArgument: a query with a name, a dsn with `options`.
+  bool pooled = false;
 };
 
 /// One PostgreSQL connection on one executor, in libpq's pipeline mode.
@@ -101,7 +105,8 @@ class Connection {
   [[nodiscard]] bool is_open() const noexcept;
   /// True when nothing is waiting or in flight and no transaction is open.
   [[nodiscard]] bool is_idle() const noexcept;
-  /// The server's process id, as pg_stat_activity shows it.
+  /// The server's process id, as pg_stat_activity shows it; behind a pooler a number of the
+  /// pooler's, which names no process.
   [[nodiscard]] int backend_pid() const noexcept;
   /// E.g. 150020 for 15.20.
   [[nodiscard]] int server_version() const noexcept;

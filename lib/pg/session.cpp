@@ -187,22 +187,28 @@ void Session::on_deadline() {
 
 void Session::shut_down(const Error& reason) {
   if (!is_open()) return;
-  // A statement that runs on with nobody to answer would keep its locks.
-  if (queue_.has_in_flight()) cancel_and_forget(connection_.get());
-  lose(reason);
+  // A statement that runs on with nobody to answer would keep its locks. A pooler forgets the key
+  // of a client that left, so there the connection must outlive the request.
+  const bool is_busy = queue_.has_in_flight();
+  if (is_busy && !config_.pooled) cancel_and_forget(connection_.get());
+  auto connection = part_with(reason);
+  if (is_busy && config_.pooled) cancel_and_finish(std::move(connection));
   if (!ready_.empty()) settle_later();
 }
 
-void Session::lose(Error reason) {
-  if (!is_open()) return;
+void Session::lose(Error reason) { part_with(std::move(reason)).reset(); }
+
+ConnectionPtr Session::part_with(Error reason) {
+  if (!is_open()) return nullptr;
   reason_ = std::move(reason);
   socket_.release();
   writing_.reset();
   cancelling_.reset();
   patience_.cancel();
   disarm();
-  connection_.reset();
+  auto connection = std::move(connection_);
   queue_.fail_all(reason_);
+  return connection;
 }
 
 void Session::lose_with_libpq_message() {

@@ -14,15 +14,11 @@
 
 #include "lib/core/clock.hpp"
 #include "lib/core/session_registry.hpp"
+#include "lib/pg/canceller.hpp"
 #include "lib/pg/connection.hpp"
 #include "lib/pg/group_queue.hpp"
 
 namespace plimsoll::pg {
-
-struct FinishConnection {
-  void operator()(PGconn* connection) const noexcept { PQfinish(connection); }
-};
-using ConnectionPtr = std::unique_ptr<PGconn, FinishConnection>;
 
 class Session;
 
@@ -126,6 +122,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void cancel_head();
   void watch_head();
   void lose(Error reason);
+  [[nodiscard]] ConnectionPtr part_with(Error reason);
+  void lose_to_pooler(Error error);
   void lose_with_libpq_message();
 
   asio::any_io_executor executor_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "lib/pg/pooler.hpp"
 #include "lib/pg/session.hpp"
 #include "lib/pg/sqlstate.hpp"
 
@@ -149,6 +150,7 @@ void Session::take(PGresult* result) {
     }
     case PGRES_FATAL_ERROR: {
       auto error = error_of_result(result);
+      if (is_of_pooler(error)) return lose_to_pooler(explain_pooler(std::move(error)));
       if (error.poisons_connection()) return lose(std::move(error));
       return queue_.on_error(std::move(error));
     }
@@ -162,6 +164,14 @@ void Session::take(PGresult* result) {
                    fmt::format("unexpected answer {}", PQresStatus(PQresultStatus(result))),
                    {}});
   }
+}
+
+// It closes the connection behind each error of its own. A caller who may come again (kBusy) has to
+// come on another connection.
+void Session::lose_to_pooler(Error error) {
+  queue_.fail_all(error);
+  if (!error.poisons_connection()) error.code = Errc::kUnavailable;
+  lose(std::move(error));
 }
 
 void Session::end_of_script() {
