@@ -118,9 +118,9 @@ struct BatchStatement {
 /// transaction, so none may begin or end one.
 ///
 /// Locks must be taken in the order of the slots, which are sorted by key: then two batches, of one
-/// process or of two, cannot deadlock. A statement for several items inserts or updates them in that
-/// order; several such statements in a batch (deletes, then sets) would begin anew with the second,
-/// so give each kind a group commit of its own, or one statement for all.
+/// process or of two, cannot deadlock. A statement for several items inserts or updates them in
+/// that order; several such statements in a batch (deletes, then sets) would begin anew with the
+/// second, so give each kind a group commit of its own, or one statement for all.
 ///
 /// Thread safety: const calls, one at a time, on the executor of the group commit. An exception
 /// ends the batch with kInternal.
