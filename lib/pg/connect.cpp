@@ -10,6 +10,7 @@
 #include "lib/core/with_timeout.hpp"
 #include "lib/pg/connection.hpp"
 #include "lib/pg/dsn.hpp"
+#include "lib/pg/log_in.hpp"
 #include "lib/pg/look_up.hpp"
 #include "lib/pg/pooler.hpp"
 #include "lib/pg/session.hpp"
@@ -76,8 +77,7 @@ ConnectionPtr start(const Config& config, const std::vector<Host>& hosts) {
   return ConnectionPtr(PQconnectStartParams(keywords.data(), values.data(), kExpandDbname));
 }
 
-asio::awaitable<Result<std::shared_ptr<Session>>> log_in(Config config,
-                                                         std::vector<Host> unresolved) {
+asio::awaitable<Result<ConnectionPtr>> log_in_to(Config config, std::vector<Host> unresolved) {
   const auto executor = co_await asio::this_coro::executor;
   auto hosts = co_await look_up(std::move(unresolved));
   if (!hosts) co_return fail(std::move(hosts.error()));
@@ -104,29 +104,39 @@ asio::awaitable<Result<std::shared_ptr<Session>>> log_in(Config config,
     next = PQconnectPoll(connection.get());
   }
   PQsetErrorVerbosity(connection.get(), PQERRORS_DEFAULT);
-  if (PQsetnonblocking(connection.get(), 1) != 0 || PQenterPipelineMode(connection.get()) != 1) {
+  if (PQsetnonblocking(connection.get(), 1) != 0) {
     co_return fail(Errc::kInternal, one_line(PQerrorMessage(connection.get())));
   }
-  co_return Session::make(executor, std::move(connection), config);
+  co_return std::move(connection);
 }
 
 }  // namespace
 
-asio::awaitable<Result<std::unique_ptr<Connection>>> Connection::connect(Config config) {
+asio::awaitable<Result<ConnectionPtr>> log_in(Config config) {
   auto dsn = parse_dsn(config.dsn);
   if (!dsn) co_return fail(std::move(dsn.error()));
   const auto limit = config.connect_timeout;
-  auto session = co_await with_timeout(log_in(std::move(config), dsn->hosts), limit);
+  auto connection = co_await with_timeout(log_in_to(std::move(config), dsn->hosts), limit);
   const auto cancellation = co_await asio::this_coro::cancellation_state;
-  if (!session && cancellation.cancelled() != asio::cancellation_type::none) {
+  if (!connection && cancellation.cancelled() != asio::cancellation_type::none) {
     co_return fail(Errc::kCancelled, "the caller gave up while connecting");
   }
-  if (!session) {
+  if (!connection) {
     co_return fail(Errc::kTimeout, fmt::format("no connection to {} within {}", dsn->display(),
                                                format_duration(limit)));
   }
-  if (!*session) co_return fail(std::move(session->error()));
-  co_return std::unique_ptr<Connection>(new Connection(std::move(**session)));
+  co_return std::move(*connection);
+}
+
+asio::awaitable<Result<std::unique_ptr<Connection>>> Connection::connect(Config config) {
+  const auto executor = co_await asio::this_coro::executor;
+  Result<ConnectionPtr> connection = co_await log_in(config);
+  if (!connection) co_return fail(std::move(connection.error()));
+  if (PQenterPipelineMode(connection->get()) != 1) {
+    co_return fail(Errc::kInternal, one_line(PQerrorMessage(connection->get())));
+  }
+  auto session = Session::make(executor, std::move(*connection), config);
+  co_return std::unique_ptr<Connection>(new Connection(std::move(session)));
 }
 
 }  // namespace plimsoll::pg

@@ -1,6 +1,5 @@
 // What a Session says to libpq and takes from it. The rest of it is in session.cpp.
 #include <fmt/format.h>
-#include <openssl/ssl.h>
 #include <unistd.h>
 
 #include <memory>
@@ -8,6 +7,7 @@
 
 #include "lib/pg/pooler.hpp"
 #include "lib/pg/session.hpp"
+#include "lib/pg/socket_input.hpp"
 #include "lib/pg/sqlstate.hpp"
 
 namespace plimsoll::pg {
@@ -106,14 +106,7 @@ void Session::on_ready(const boost::system::error_code& error) {
 
 bool Session::receive() {
   auto* const connection = connection_.get();
-  if (PQconsumeInput(connection) != 1) return false;
-  // A TLS record may hold more than libpq's buffer took; the socket will not tell of the rest.
-  if (PQsslInUse(connection) != 0) {
-    auto* const tls = static_cast<SSL*>(PQsslStruct(connection, "OpenSSL"));
-    while (tls != nullptr && SSL_pending(tls) > 0) {
-      if (PQconsumeInput(connection) != 1) return false;
-    }
-  }
+  if (!consume_input(connection)) return false;
   while (PGnotify* notification = PQnotifies(connection)) PQfreemem(notification);
   return true;
 }
