@@ -80,7 +80,8 @@ struct Run {
 
 /// Facts about the process that measured. Empty where the file does not say.
 struct Facts {
-  bool ours = false;  ///< The file has context.plimsoll.
+  bool ours = false;     ///< The file has context.plimsoll.
+  bool complete = true;  ///< False where our harness was interrupted before its last case.
   std::string group;
   std::string size;
   std::string date;

@@ -11,6 +11,7 @@
 #include "compare/ab/ab.hpp"
 #include "compare/ab/render.hpp"
 #include "compare/history/baseline.hpp"
+#include "compare/print_error.hpp"
 
 namespace plimsoll::compare {
 namespace {
@@ -26,7 +27,7 @@ class ProgressLine {
   void show(const AbProgress& progress) {
     if (isatty(STDERR_FILENO) == 0) return;
     const auto left = std::chrono::ceil<std::chrono::seconds>(progress.left).count();
-    fmt::print(stderr, "\r\033[K[{}/{}] {}: {} of {} pairs, {}:{:02} left", progress.number,
+    print_error("\r\033[K[{}/{}] {}: {} of {} pairs, {}:{:02} left", progress.number,
                progress.benchmarks, progress.benchmark, progress.pairs, progress.pairs_wanted,
                left / 60, left % 60);
     std::fflush(stderr);
@@ -35,12 +36,12 @@ class ProgressLine {
 
   void say(const std::string& line) {
     clear();
-    fmt::print(stderr, "ab: {}\n", line);
+    print_error("ab: {}\n", line);
   }
 
  private:
   void clear() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) print_error("\r\033[K");
     shown_ = false;
   }
 
@@ -100,7 +101,7 @@ Result<AbRequest> request_of(const AbCommand& command) {
 }
 
 int fail_with(const Error& error) {
-  fmt::print(stderr, "plimsoll-compare ab: {}\n", error.message);
+  print_error("plimsoll-compare ab: {}\n", error.message);
   return error.code == Errc::kInvalidArgument || error.code == Errc::kNotFound ? kUsage
                                                                                : kIncomplete;
 }
@@ -160,7 +161,7 @@ int ab_main(const AbCommand& command) {
   fmt::print("{}", ab_text(*outcome));
   if (!command.json.empty()) {
     if (auto written = replace_file(command.json, ab_json(*outcome)); !written) {
-      fmt::print(stderr, "plimsoll-compare ab: {}\n", written.error().message);
+      print_error("plimsoll-compare ab: {}\n", written.error().message);
       return kUsage;
     }
   }

@@ -87,7 +87,7 @@ class Measurement {
     return {};
   }
 
-  [[nodiscard]] Evidence evidence_of(const Trial& trial, bool may_fire) const {
+  [[nodiscard]] PairEvidence evidence_of(const Trial& trial, bool may_fire) const {
     return {trial.log_ratios(&AbPair::base, &AbPair::fresh), trial.task->min_effect, may_fire,
             trial.is_confirmed()};
   }
@@ -105,7 +105,7 @@ class Measurement {
   /// Judges every trial that is not settled, and each group as a whole, as members of one family.
   void look(bool last) {
     const auto members = family();
-    std::vector<Evidence> evidence;
+    std::vector<PairEvidence> evidence;
     for (const Trial* trial : members) {
       evidence.push_back(evidence_of(*trial, last ? !trial->stopped : trial->task->is_cpu()));
     }

@@ -10,7 +10,7 @@ namespace {
 /// A relative effect in percent, as people say it: "5", "2.5".
 std::string percent(double effect) { return fmt::format("{:.3g}", effect * 100); }
 
-Judgement examine(const Evidence& evidence, double confidence) {
+Judgement examine(const PairEvidence& evidence, double confidence) {
   Judgement judgement;
   if (evidence.log_ratios.empty()) return judgement;
   judgement.log_ratio = hodges_lehmann(evidence.log_ratios, confidence);
@@ -19,7 +19,7 @@ Judgement examine(const Evidence& evidence, double confidence) {
 }
 
 /// Confirms in either direction, or leaves the judgement as it was.
-void confirm(Judgement& judgement, const Evidence& evidence, double alpha) {
+void confirm(Judgement& judgement, const PairEvidence& evidence, double alpha) {
   if (!evidence.may_fire || judgement.p_adjusted > alpha) return;
   const double floor = std::log1p(evidence.min_effect);
   if (std::abs(judgement.log_ratio.value) < floor) return;
@@ -33,7 +33,7 @@ void confirm(Judgement& judgement, const Evidence& evidence, double alpha) {
 
 /// What is not confirmed is the same only if the interval leaves no room for what the gate is there
 /// to catch. A floor equal to the effect catches it every second time, so that is twice the floor.
-void settle_unconfirmed(Judgement& judgement, const Evidence& evidence, double alpha) {
+void settle_unconfirmed(Judgement& judgement, const PairEvidence& evidence, double alpha) {
   const double caught = 2 * evidence.min_effect;
   if (judgement.log_ratio.high >= std::log1p(caught)) {
     judgement.verdict = AbVerdict::kUndecided;
@@ -49,7 +49,7 @@ void settle_unconfirmed(Judgement& judgement, const Evidence& evidence, double a
                    : fmt::format("a slowdown of {} % is excluded", percent(caught));
 }
 
-bool is_futile(const Evidence& evidence, double confidence) {
+bool is_futile(const PairEvidence& evidence, double confidence) {
   const Estimate wide = hodges_lehmann(evidence.log_ratios, confidence);
   const double floor = std::log1p(evidence.min_effect);
   return wide.low > -floor && wide.high < floor;
@@ -108,10 +108,10 @@ std::size_t pairs_at_first_look(const AbPolicy& policy, std::size_t family) {
   return pairs;
 }
 
-std::vector<Judgement> first_look(std::span<const Evidence> family, const AbPolicy& policy) {
+std::vector<Judgement> first_look(std::span<const PairEvidence> family, const AbPolicy& policy) {
   std::vector<Judgement> judgements;
   std::vector<double> p_values;
-  for (const Evidence& evidence : family) {
+  for (const PairEvidence& evidence : family) {
     judgements.push_back(examine(evidence, policy.confidence));
     if (evidence.may_fire) p_values.push_back(judgements.back().p);
   }
@@ -131,10 +131,10 @@ std::vector<Judgement> first_look(std::span<const Evidence> family, const AbPoli
   return judgements;
 }
 
-std::vector<Judgement> final_look(std::span<const Evidence> family, const AbPolicy& policy) {
+std::vector<Judgement> final_look(std::span<const PairEvidence> family, const AbPolicy& policy) {
   std::vector<Judgement> judgements;
   std::vector<double> p_values;
-  for (const Evidence& evidence : family) {
+  for (const PairEvidence& evidence : family) {
     judgements.push_back(examine(evidence, policy.confidence));
     // A settled case takes its place in front, one that gave up its place at the end.
     p_values.push_back(evidence.settled ? 0.0 : evidence.may_fire ? judgements.back().p : 1.0);

@@ -43,7 +43,7 @@ struct AbPolicy {
 
 /// Log ratios (fresh over base, so that slower is above 0) of one benchmark, and what counts as an
 /// effect.
-struct Evidence {
+struct PairEvidence {
   std::vector<double> log_ratios;
   double min_effect = 0;  ///< Relative, e.g. 0.05.
   bool may_fire = false;  ///< Whether this look may confirm; else it may only give up (futility).
@@ -69,7 +69,7 @@ struct Judgement {
 /// minimum effect. Whatever its p, a case stops as `same` when the futility interval lies within
 /// the minimum effect on both sides: that can only lose a confirmation, never make one, so the
 /// false rate does not rise.
-[[nodiscard]] std::vector<Judgement> first_look(std::span<const Evidence> family,
+[[nodiscard]] std::vector<Judgement> first_look(std::span<const PairEvidence> family,
                                                 const AbPolicy& policy);
 
 /// The last look, over the same family. Cases confirmed at the first look come as `settled`; cases
@@ -86,7 +86,7 @@ struct Judgement {
 /// makes neighbours alike, since one coin turns both pairs of a block: at a correlation of 0.5
 /// between samples 0.015 instead of 0.010 (simulated, 24 pairs, no minimum effect). The minimum
 /// effect, of several times the noise, is what keeps it below the bound then.
-[[nodiscard]] std::vector<Judgement> final_look(std::span<const Evidence> family,
+[[nodiscard]] std::vector<Judgement> final_look(std::span<const PairEvidence> family,
                                                 const AbPolicy& policy);
 
 }  // namespace plimsoll::compare

@@ -23,8 +23,9 @@ double noise(Rng& rng, double deviation) {
   return normal(rng) * deviation * (rng.below(10) == 0 ? 5 : 1);
 }
 
-Evidence drawn(Rng& rng, std::size_t pairs, double effect, double deviation, double floor = 0.05) {
-  Evidence evidence;
+PairEvidence drawn(Rng& rng, std::size_t pairs, double effect, double deviation,
+                   double floor = 0.05) {
+  PairEvidence evidence;
   evidence.min_effect = floor;
   evidence.may_fire = true;
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -37,7 +38,7 @@ Evidence drawn(Rng& rng, std::size_t pairs, double effect, double deviation, dou
 std::vector<AbVerdict> two_looks(Rng& rng, std::size_t benchmarks, double effect, double deviation,
                                  double floor) {
   const std::size_t first_pairs = pairs_at_first_look(kPolicy, benchmarks);
-  std::vector<Evidence> family;
+  std::vector<PairEvidence> family;
   for (std::size_t i = 0; i < benchmarks; ++i) {
     family.push_back(drawn(rng, first_pairs, effect, deviation, floor));
   }
@@ -48,7 +49,7 @@ std::vector<AbVerdict> two_looks(Rng& rng, std::size_t benchmarks, double effect
     family[i].settled = first[i].stop && first[i].verdict != AbVerdict::kSame;
     family[i].may_fire = !first[i].stop;
     if (first[i].stop) continue;
-    const Evidence more = drawn(rng, kPolicy.final_pairs - first_pairs, effect, deviation);
+    const PairEvidence more = drawn(rng, kPolicy.final_pairs - first_pairs, effect, deviation);
     family[i].log_ratios.insert(family[i].log_ratios.end(), more.log_ratios.begin(),
                                 more.log_ratios.end());
   }
@@ -122,8 +123,8 @@ TEST(TwoLooks, AreSymmetric) {
   EXPECT_GE(improved, 190);
 }
 
-Evidence exactly(std::vector<double> ratios, bool may_fire = true) {
-  Evidence evidence;
+PairEvidence exactly(std::vector<double> ratios, bool may_fire = true) {
+  PairEvidence evidence;
   for (const double ratio : ratios) evidence.log_ratios.push_back(std::log(ratio));
   evidence.min_effect = 0.05;
   evidence.may_fire = may_fire;
@@ -163,7 +164,7 @@ TEST(FirstLook, GivesUpOnlyWhereNothingCouldComeOfIt) {
 TEST(FirstLook, AdjustsForTheFamily) {
   // Twelve pairs reach 2/4096 two-sided: times five it is above 0.002, so the first look must not
   // confirm one of five.
-  std::vector<Evidence> family{exactly(around(1.2, 0.03, 12))};
+  std::vector<PairEvidence> family{exactly(around(1.2, 0.03, 12))};
   while (family.size() < 5) family.push_back(exactly(around(1.0, 0.10, 12)));
   const auto looked = first_look(family, kPolicy);
   EXPECT_DOUBLE_EQ(looked[0].p_adjusted, 10.0 / 4096);
@@ -187,9 +188,9 @@ TEST(FirstLook, IsTakenWhereAFamilyOfThatSizeCouldBeConfirmed) {
 }
 
 TEST(FinalLook, KeepsTheFamilyAfterSomeWereSettledOrGaveUp) {
-  std::vector<Evidence> family{exactly(around(1.3, 0.03, 12)),
-                               exactly(around(1.0, 0.02, 12), false),
-                               exactly(around(1.1, 0.04, 24))};
+  std::vector<PairEvidence> family{exactly(around(1.3, 0.03, 12)),
+                                   exactly(around(1.0, 0.02, 12), false),
+                                   exactly(around(1.1, 0.04, 24))};
   family[0].settled = true;
   const auto looked = final_look(family, kPolicy);
   EXPECT_EQ(looked[2].verdict, AbVerdict::kRegressed);

@@ -165,6 +165,11 @@ void note_issues(const std::vector<Session>& sessions, Report& report) {
     for (const std::string& issue : session.issues) {
       report.notes.push_back(fmt::format("{}: {}", session.file, issue));
     }
+    for (const Run& run : session.runs) {
+      for (const std::string& issue : run.issues) {
+        report.notes.push_back(fmt::format("{}: {}: {}", session.file, run.name, issue));
+      }
+    }
   }
 }
 

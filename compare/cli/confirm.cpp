@@ -12,6 +12,7 @@
 #include "compare/ab/ab.hpp"
 #include "compare/ab/build_id.hpp"
 #include "compare/ab/sides.hpp"
+#include "compare/print_error.hpp"
 
 namespace plimsoll::compare {
 namespace {
@@ -65,14 +66,14 @@ Confirmation confirmation_of(const AbResult& result) {
 void show_progress(const AbProgress& progress) {
   if (::isatty(STDERR_FILENO) == 0) return;
   const auto left = std::chrono::ceil<std::chrono::seconds>(progress.left).count();
-  fmt::print(stderr, "\r\033[Kconfirming [{}/{}] {}: {} of {} pairs, {}:{:02} left",
-             progress.number, progress.benchmarks, progress.benchmark, progress.pairs,
-             progress.pairs_wanted, left / 60, left % 60);
+  print_error("\r\033[Kconfirming [{}/{}] {}: {} of {} pairs, {}:{:02} left", progress.number,
+              progress.benchmarks, progress.benchmark, progress.pairs, progress.pairs_wanted,
+              left / 60, left % 60);
   std::fflush(stderr);
 }
 
 void clear_progress() {
-  if (::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+  if (::isatty(STDERR_FILENO) != 0) print_error("\r\033[K");
 }
 
 /// Why the fresh side cannot be this tree, or "".
@@ -109,7 +110,7 @@ void measure(const AbSide& base, const fs::path& tree, const std::vector<const S
   request.progress = show_progress;
   request.say = [](const std::string& line) {
     clear_progress();
-    fmt::print(stderr, "{}\n", line);
+    print_error("{}\n", line);
   };
   const auto outcome = run_ab(request);
   clear_progress();

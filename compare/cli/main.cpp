@@ -11,6 +11,7 @@
 
 #include "compare/ab/cli.hpp"
 #include "compare/cli/verbs.hpp"
+#include "compare/print_error.hpp"
 #include "lib/core/nearest.hpp"
 
 namespace plimsoll::compare {
@@ -20,7 +21,7 @@ int usage_error(std::string_view verb, std::string_view message) {
   for (char& c : line) {
     if (c == '\n') c = ' ';
   }
-  fmt::print(stderr, "plimsoll-compare{}{}: {}\n", verb.empty() ? "" : " ", verb, line);
+  print_error("plimsoll-compare{}{}: {}\n", verb.empty() ? "" : " ", verb, line);
   return 2;
 }
 

@@ -4,13 +4,14 @@
 
 #include "compare/cli/verbs.hpp"
 #include "compare/history/baseline.hpp"
+#include "compare/print_error.hpp"
 
 namespace plimsoll::compare {
 
 int merge_main(const MergeOptions& options) {
   const auto merged = merge(options.files);
   if (!merged) return usage_error("merge", merged.error().message);
-  for (const std::string& note : merged->notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : merged->notes) print_error("{}\n", note);
   if (options.out.empty()) {
     return print(merged->text) ? 0 : usage_error("merge", "standard output cannot be written");
   }

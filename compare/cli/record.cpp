@@ -2,6 +2,7 @@
 
 #include "compare/cli/verbs.hpp"
 #include "compare/history/baseline.hpp"
+#include "compare/print_error.hpp"
 #include "compare/read/reader.hpp"
 
 namespace plimsoll::compare {
@@ -16,7 +17,7 @@ int record_main(const RecordOptions& options) {
   if (!sessions) return usage_error("record", sessions.error().message);
   for (const Session& session : *sessions) {
     if (session.runs.empty()) {
-      fmt::print(stderr, "plimsoll-compare record: {}: nothing was measured\n", session.file);
+      print_error("plimsoll-compare record: {}: nothing was measured\n", session.file);
       return kIncomplete;
     }
   }

@@ -66,8 +66,11 @@ bool old_side_is_whole(const Evidence& evidence, std::vector<Finding>& findings)
         in_file("run the old side without --benchmark_report_aggregates_only", *seen);
     return false;
   }
-  if (const Seen* seen = first(before, [](const Seen& s) { return !measured(s); })) {
-    findings.push_back(finding(evidence, Verdict::kNew, Reason::kBaselineFailed));
+  const auto broken = [](const Seen& s) { return !measured(s) || !s.run->skips.empty(); };
+  if (const Seen* seen = first(before, broken)) {
+    const bool skipped = seen->run->errors.empty() && !seen->run->skips.empty();
+    findings.push_back(finding(evidence, skipped ? Verdict::kMissing : Verdict::kErrored,
+                               Reason::kBaselineFailed));
     const auto& messages = seen->run->errors.empty() ? seen->run->skips : seen->run->errors;
     if (!messages.empty()) findings.back().detail = in_file(messages.front(), *seen);
     return false;
@@ -101,6 +104,14 @@ void judge_files(const Question& question, std::vector<Finding>& findings) {
   for (const auto& [sessions, reason] : {std::pair{&question.after, Reason::kNoRows},
                                          std::pair{&question.before, Reason::kBaselineNoRows}}) {
     for (const Session& session : *sessions) {
+      if (!session.facts.complete) {
+        Finding interrupted;
+        interrupted.group = session.facts.group;
+        interrupted.verdict = Verdict::kMissing;
+        interrupted.reason = Reason::kInterrupted;
+        interrupted.detail = session.file + ": its run was interrupted, measure it again";
+        findings.push_back(std::move(interrupted));
+      }
       if (!session.runs.empty()) continue;
       Finding found;
       found.group = session.facts.group;

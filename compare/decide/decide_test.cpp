@@ -83,16 +83,36 @@ TEST(Decide, ASkippedBenchmarkIsMissingWhereItWasExpected) {
   EXPECT_EQ(only(decide(question)).verdict, Verdict::kNew);
 }
 
-TEST(Decide, WhereTheOldSideFailedTheNewOneIsNew) {
-  Question question = pair({100}, {100});
-  question.before.front().runs.front().samples.clear();
-  question.before.front().runs.front().errors = {"no database"};
+TEST(Decide, WhereTheOldSideIsBrokenNothingIsAPass) {
+  Question question = pair({100, 100, 100, 100, 100}, {900});
+  auto& broken = question.before[2].runs.front();
+  broken.errors = {"no database"};
+  EXPECT_EQ(only(decide(question)).verdict, Verdict::kErrored) << "one of five is enough";
   EXPECT_EQ(only(decide(question)).reason, Reason::kBaselineFailed);
-  EXPECT_EQ(decide(question).exit, Exit::kOk);
+  EXPECT_EQ(decide(question).exit, Exit::kIncomplete);
+  broken.errors.clear();
+  broken.skips = {"no AVX"};
+  EXPECT_EQ(only(decide(question)).verdict, Verdict::kMissing);
+  for (const double bad : {kNan, HUGE_VAL, -HUGE_VAL}) {
+    question = pair({100, bad}, {900});
+    EXPECT_EQ(only(decide(question)).verdict, Verdict::kNotANumber) << bad;
+    EXPECT_EQ(decide(question).exit, Exit::kIncomplete) << bad;
+  }
 }
 
 // --- As a whole
 // -----------------------------------------------------------------------------------
+
+TEST(Decide, AnInterruptedSessionIsNoPassOnEitherSide) {
+  for (auto side : {&Question::before, &Question::after}) {
+    Question question = pair({100}, {100});
+    ASSERT_EQ(decide(question).exit, Exit::kOk);
+    (question.*side).front().facts.complete = false;
+    const Decision decision = decide(question);
+    EXPECT_EQ(decision.exit, Exit::kIncomplete);
+    EXPECT_EQ(decision.findings.front().reason, Reason::kInterrupted);
+  }
+}
 
 TEST(Decide, TheGraverExitWins) {
   const Exit ladder[] = {Exit::kOk, Exit::kInconclusive, Exit::kIncomplete, Exit::kRegression,
@@ -110,10 +130,10 @@ TEST(Decide, EveryVerdictAndReasonHasItsOwnName) {
   for (std::size_t i = 0; i < kVerdicts; ++i) names.insert(name(static_cast<Verdict>(i)));
   EXPECT_EQ(names.size(), kVerdicts);
   names.clear();
-  for (int i = 0; i <= static_cast<int>(Reason::kDiffers); ++i) {
+  for (int i = 0; i <= static_cast<int>(Reason::kInterrupted); ++i) {
     names.insert(name(static_cast<Reason>(i)));
   }
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(Reason::kDiffers) + 1);
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(Reason::kInterrupted) + 1);
 }
 
 TEST(Decide, SlowerIsNeverJudgedMilder) {

@@ -32,6 +32,14 @@ struct Evidence {
 /// The metric's entry: the newest table that names it, the new side first.
 [[nodiscard]] MetricSpec spec_of(const Evidence& evidence, std::string_view metric);
 
+/// Whether fresh pairs were of this very clock. Where they failed before they knew which clock
+/// gates, they are about both.
+[[nodiscard]] bool is_about(const Confirmation& pairs, std::string_view metric);
+
+/// What pairs of the clock say about a suspect that is another metric, or that was measured in a
+/// run that is not valid. A rate is computed from the clock and follows it; a percentile does not.
+void follow_clock(const Confirmation& pairs, Finding& found);
+
 /// What fresh pairs say about the clock that was paired.
 void apply_to_clock(const Confirmation& pairs, Finding& found);
 

@@ -101,8 +101,20 @@ void judge_counter(const Evidence& evidence, const std::string& metric,
     now.add(value);
   }
   if (found.verdict == Verdict::kOk) {
-    if (reference.n == 0) return;  // First seen: there is nothing to hold it against.
-    compare_counter(spec, reference, now, found);
+    const auto& before = evidence.before;
+    const auto broken = std::find_if(before.begin(), before.end(), [&](const Seen& seen) {
+      return seen.run->samples.contains(metric) &&
+             !std::isfinite(session_statistic(*seen.run, metric, spec));
+    });
+    if (broken != before.end()) {
+      found.verdict = Verdict::kNotANumber;
+      found.reason = Reason::kNotFinite;
+      found.detail = fmt::format("the old value, in {}", broken->session->file);
+    } else if (reference.n == 0) {
+      return;  // First seen: there is nothing to hold it against.
+    } else {
+      compare_counter(spec, reference, now, found);
+    }
   }
   findings.push_back(std::move(found));
 }

@@ -133,5 +133,13 @@ TEST(Decide, AnInvariantThatIsNotANumberIsBroken) {
   EXPECT_EQ(decide(question).exit, Exit::kBroken);
 }
 
+TEST(Decide, AnOldCounterThatIsNoNumberIsNoPass) {
+  Question question = pair({100}, {100});
+  question.before.front().runs.front().samples["rows"] = {kNan};
+  question.after.front().runs.front().samples["rows"] = {5};
+  EXPECT_EQ(about(decide(question), "rows").verdict, Verdict::kNotANumber);
+  EXPECT_EQ(decide(question).exit, Exit::kIncomplete);
+}
+
 }  // namespace
 }  // namespace plimsoll::compare

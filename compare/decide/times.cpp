@@ -108,12 +108,6 @@ bool other_class(const Evidence& evidence) {
          std::any_of(evidence.after.begin(), evidence.after.end(), differs);
 }
 
-/// What fresh pairs said about this very clock. Where they failed before they knew which clock
-/// gates, about both.
-bool is_about(const Confirmation& pairs, std::string_view metric) {
-  return pairs.metric.empty() ? is_clock(metric) : pairs.metric == metric;
-}
-
 const Confirmation* confirmation_of(const Evidence& evidence) {
   const auto& all = evidence.question->confirmations;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Confirmation& c) {
@@ -122,39 +116,32 @@ const Confirmation* confirmation_of(const Evidence& evidence) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// A suspect that is not the paired clock follows it: it was measured in the same operations. So
-/// does what was measured in a run that is not valid.
-void follow_clock(const Confirmation& pairs, Finding& found) {
-  if (found.verdict != Verdict::kSuspect && !could_be_paired(found)) return;
-  switch (pairs.outcome) {
-    case Confirmation::Outcome::kRegressed:
-      found.verdict = Verdict::kSuspect;
-      found.reason = Reason::kClockConfirmed;
-      return;
-    case Confirmation::Outcome::kSame:
-    case Confirmation::Outcome::kImproved:
-      found.verdict = Verdict::kOk;
-      found.reason = Reason::kPairsRefuted;
-      return;
-    case Confirmation::Outcome::kUnchangedBinary:
-      found.verdict = Verdict::kUnchangedBinary;
-      found.reason = Reason::kSameBuild;
-      return;
-    case Confirmation::Outcome::kUndecided:
-    case Confirmation::Outcome::kFailed:
-      return;
+/// A rate or a counter may be zero, of which nothing is a share: equal ones are equal, and only the
+/// direction says which of two others is worse.
+void compare_with_zero(Better better, Finding& found) {
+  if (found.before == found.after) {
+    found.verdict = Verdict::kOk;
+    found.reason = Reason::kWithinEffect;
+    return;
   }
+  const bool worse = (found.after > found.before) == (better != Better::kHigher);
+  found.verdict = worse ? Verdict::kSuspect : Verdict::kImproved;
+  found.reason = Reason::kScreened;
+  found.detail = found.before == 0 ? "from zero, of which nothing is a share" : "to zero";
 }
 
 /// Compares the medians over sessions: within the effect, better, or a suspect. `speed` is how much
 /// slower the canary was than beside the old values. Within what passes for one speed it may still
 /// hide a change: where taking it out shows twice the effect, that is a suspect too.
-void screen(double speed, Finding& found) {
+void screen(double speed, Better better, Finding& found) {
   const double at_equal_speed = found.ratio / speed;
-  if (!(found.ratio > 0)) {
+  if (!is_clock(found.metric) && (found.before == 0 || found.after == 0)) {
+    compare_with_zero(better, found);
+  } else if (!(found.ratio > 0) || std::isinf(found.ratio)) {
     found.verdict = Verdict::kInconclusive;
     found.reason = Reason::kNotPositive;
-    found.detail = "the old value is not above zero";
+    found.detail = found.before > 0 ? "the new value is too far from the old one for a ratio"
+                                    : "the old value is not above zero";
   } else if (found.ratio > 1 + found.allowed || at_equal_speed > 1 + 2 * found.allowed) {
     found.verdict = Verdict::kSuspect;
     found.reason = Reason::kScreened;
@@ -185,10 +172,10 @@ std::vector<Seen> reference_of(const Evidence& evidence, const std::vector<Seen>
 /// Recorded numbers make suspects, of cpu cases with enough history at this speed of the machine;
 /// else only fresh pairs can tell, and another binary is reason enough to ask them.
 void judge_history(const std::vector<Seen>& before, const std::vector<Seen>& after,
-                   const Policy& policy, Resource resource, Finding& found) {
+                   const Policy& policy, Resource resource, Better better, Finding& found) {
   const std::size_t recorded = std::min(as_fast_as(after, before).size(), found.before_n);
   if (resource == Resource::kCpu && recorded >= policy.screen_sessions) {
-    screen(speed_between(before, after), found);
+    screen(speed_between(before, after), better, found);
   } else if (is_clock(found.metric)) {
     found.verdict = Verdict::kSuspect;
     found.reason = Reason::kUnscreened;
@@ -214,7 +201,7 @@ void judge_pair(const Evidence& evidence, const std::vector<Seen>& before,
     found.detail = fmt::format("the canary beside them differs by {:+.0f} %", (speed - 1) * 100);
     return;
   }
-  screen(speed, found);
+  screen(speed, spec.better, found);
   std::vector<double> old_values = statistics_of(before, found.metric, spec);
   std::vector<double> new_values = statistics_of(after, found.metric, spec);
   bool testable = std::min(old_values.size(), new_values.size()) >= policy.test_sessions;
@@ -233,7 +220,18 @@ void judge_pair(const Evidence& evidence, const std::vector<Seen>& before,
     found.before_n = old_values.size();
     found.after_n = new_values.size();
   }
-  if (found.verdict != Verdict::kSuspect) return;
+  // Of repetitions the test weighs all, the ratio only the smallest: they may disagree.
+  const double shift =
+      testable ? slowdown(median(old_values), median(new_values), spec.better) : found.ratio;
+  const bool all_worse = std::min(shift, shift / speed) > 1 + found.allowed;
+  if (found.verdict != Verdict::kSuspect) {
+    if (!testable || found.p > policy.alpha || !all_worse) return;
+    found.verdict = Verdict::kSuspect;
+    found.reason = Reason::kScreened;
+    found.detail = fmt::format("{:.2f} times as slow by the median, not by the best", shift);
+    return;
+  }
+  if (std::isnan(found.ratio)) return;  // From or to zero: no share to hold against a limit.
   if (std::min(found.ratio, found.ratio / speed) <= 1 + found.allowed) {
     found.reason = Reason::kNotSignificant;
     found.detail = "the machine's own speed could be all of it";
@@ -242,7 +240,7 @@ void judge_pair(const Evidence& evidence, const std::vector<Seen>& before,
     found.reason = Reason::kOutright;
   } else if (!testable) {
     found.reason = Reason::kFewSamples;
-  } else if (found.p <= policy.alpha) {
+  } else if (found.p <= policy.alpha && shift > 1) {
     found.verdict = Verdict::kConfirmed;
     found.reason = Reason::kRankSum;
   } else {
@@ -265,9 +263,20 @@ Reason trouble_with(const Evidence& evidence, std::string_view metric, const Met
     anywhere = true;
     const double value = session_statistic(*seen.run, metric, spec);
     if (!std::isfinite(value)) return Reason::kNotFinite;
-    if (!(value > 0)) return Reason::kNotPositive;
+    if (value < 0 || (is_clock(metric) && !(value > 0))) return Reason::kNotPositive;
   }
   return anywhere ? Reason::kNone : Reason::kMetricAbsent;
+}
+
+/// The old run whose value of the metric is there and is no number, if any. Baselines hold none.
+const Seen* broken_before(const Evidence& evidence, const std::string& metric,
+                          const MetricSpec& spec) {
+  const auto broken = [&](const Seen& seen) {
+    return seen.run->samples.contains(metric) &&
+           !std::isfinite(session_statistic(*seen.run, metric, spec));
+  };
+  const auto found = std::find_if(evidence.before.begin(), evidence.before.end(), broken);
+  return found == evidence.before.end() ? nullptr : &*found;
 }
 
 /// Whether the metric is judged at all; if not, or if it cannot be, says so in `found`.
@@ -284,6 +293,10 @@ bool comes_to_judgement(const Evidence& evidence, const MetricSpec& spec, Findin
     return settle(Verdict::kNotANumber, trouble);
   }
   if (evidence.before.empty()) return settle(Verdict::kNoBaseline, Reason::kOtherClass);
+  if (const Seen* seen = broken_before(evidence, found.metric, spec)) {
+    found.detail = fmt::format("the old value, in {}", seen->session->file);
+    return settle(Verdict::kNotANumber, Reason::kNotFinite);
+  }
   if (evidence.question->kind == Question::Kind::kPair && other_class(evidence)) {
     return settle(Verdict::kInconclusive, Reason::kOtherClass);
   }
@@ -337,7 +350,7 @@ void judge_time(const Evidence& evidence, const std::string& metric,
     found.verdict = before.empty() ? Verdict::kInconclusive : Verdict::kNew;
     found.reason = before.empty() ? Reason::kBaselineNotValid : Reason::kFirstSeen;
   } else if (evidence.question->kind == Question::Kind::kHistory) {
-    judge_history(before, after, evidence.question->policy, resource, found);
+    judge_history(before, after, evidence.question->policy, resource, spec.better, found);
   } else {
     judge_pair(evidence, before, after, spec, found);
   }
@@ -346,41 +359,6 @@ void judge_time(const Evidence& evidence, const std::string& metric,
 }
 
 }  // namespace
-
-void apply_to_clock(const Confirmation& pairs, Finding& found) {
-  found.pair_ratio = pairs.ratio;
-  found.pair_low = pairs.low;
-  found.pair_high = pairs.high;
-  found.pair_p = pairs.p;
-  found.pairs = pairs.pairs;
-  found.detail = pairs.detail;
-  switch (pairs.outcome) {
-    case Confirmation::Outcome::kRegressed:
-      found.verdict = Verdict::kConfirmed;
-      found.reason = Reason::kPairsConfirmed;
-      return;
-    case Confirmation::Outcome::kImproved:
-      found.verdict = Verdict::kImproved;
-      found.reason = Reason::kPairsImproved;
-      return;
-    case Confirmation::Outcome::kSame:
-      found.verdict = Verdict::kOk;
-      found.reason = Reason::kPairsRefuted;
-      return;
-    case Confirmation::Outcome::kUndecided:
-      found.verdict = Verdict::kInconclusive;
-      found.reason = Reason::kPairsUndecided;
-      return;
-    case Confirmation::Outcome::kUnchangedBinary:
-      found.verdict = Verdict::kUnchangedBinary;
-      found.reason = Reason::kSameBuild;
-      return;
-    case Confirmation::Outcome::kFailed:
-      found.verdict = Verdict::kErrored;
-      found.reason = Reason::kFailed;
-      return;
-  }
-}
 
 void judge_times(const Evidence& evidence, std::vector<Finding>& findings) {
   const Resource resource = evidence.after.front().run->resource;

@@ -60,8 +60,9 @@ constexpr auto kReasonNames = std::to_array<std::string_view>({"none",
                                                                "equal",
                                                                "worse",
                                                                "better",
-                                                               "differs"});
-static_assert(static_cast<std::size_t>(Reason::kDiffers) + 1 == kReasonNames.size());
+                                                               "differs",
+                                                               "interrupted"});
+static_assert(static_cast<std::size_t>(Reason::kInterrupted) + 1 == kReasonNames.size());
 static_assert(static_cast<std::size_t>(Verdict::kNoBaseline) + 1 == kVerdicts);
 
 }  // namespace

@@ -91,6 +91,7 @@ enum class Reason {
   kWorse,            ///< An exact counter got worse.
   kBetter,           ///< An exact counter got better.
   kDiffers,          ///< An exact counter that may not change did.
+  kInterrupted,      ///< The harness says that it did not come to its end.
 };
 [[nodiscard]] std::string_view name(Reason reason) noexcept;
 

@@ -38,6 +38,7 @@ std::string unfit(const Session& session) {
     return "has no context.plimsoll (machine class, size, build); plain Google Benchmark files are "
            "compared as two files: plimsoll-compare check OLD NEW";
   }
+  if (!facts.complete) return "is of a run that was interrupted; measure it again";
   if (facts.size == "smoke")
     return "is of size smoke, which proves that a case works, not its time";
   const std::string type = lower(facts.build_type);

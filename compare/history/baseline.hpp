@@ -72,7 +72,9 @@ struct Baselines {
 [[nodiscard]] Result<Baselines> find_baselines(std::span<const std::filesystem::path> roots,
                                                const Facts& facts);
 
-/// Writes `text` beside `path` and renames it there, making the folders. Errors: kInternal.
-[[nodiscard]] Result<void> replace_file(const std::filesystem::path& path, const std::string& text);
+/// Writes `text` beside `wanted` and renames it there, making the folders. A link is followed, and
+/// a device or a FIFO is written to as it is. Errors: kInternal.
+[[nodiscard]] Result<void> replace_file(const std::filesystem::path& wanted,
+                                        const std::string& text);
 
 }  // namespace plimsoll::compare

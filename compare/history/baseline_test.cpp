@@ -135,6 +135,7 @@ TEST(Baseline, RefusesWhatCanBeNobodysBaseline) {
   };
   const Row rows[] = {
       {"check OLD NEW", [](Facts& facts) { facts.ours = false; }},
+      {"interrupted", [](Facts& facts) { facts.complete = false; }},
       {"smoke", [](Facts& facts) { facts.size = "smoke"; }},
       {"'Debug'", [](Facts& facts) { facts.build_type = "Debug"; }},
       {"sanitizer", [](Facts& facts) { facts.flags = "-O2 -fsanitize=address"; }},

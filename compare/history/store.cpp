@@ -59,6 +59,15 @@ Error system_error(const fs::path& path, const std::string& why) {
   return Error{Errc::kInternal, fmt::format("{}: {}", path.string(), why), {}};
 }
 
+Result<void> write_directly(const fs::path& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return fail(system_error(path, std::strerror(errno)));
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int cause = errno;
+  if (std::fclose(file) == 0 && written) return {};
+  return fail(system_error(path, std::strerror(written ? errno : cause)));
+}
+
 }  // namespace
 
 Result<fs::path> baseline_path(const fs::path& root, const Facts& facts) {
@@ -72,8 +81,15 @@ Result<fs::path> baseline_path(const fs::path& root, const Facts& facts) {
   return root / facts.machine_class / facts.size / (facts.group + ".json");
 }
 
-Result<void> replace_file(const fs::path& path, const std::string& text) {
+Result<void> replace_file(const fs::path& wanted, const std::string& text) {
   std::error_code error;
+  // A link stays a link, to the new text; a device or a FIFO has no text to be replaced.
+  const fs::path path =
+      fs::is_symlink(wanted, error) ? fs::weakly_canonical(wanted, error) : wanted;
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return fail(system_error(wanted, error.message()));
+  }
+  if (fs::exists(path, error) && fs::is_other(path, error)) return write_directly(path, text);
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (error) return fail(system_error(path.parent_path(), error.message()));
   const fs::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());

@@ -265,7 +265,7 @@ TEST(Reader, NeverCrashesOnDamagedBytes) {
 // ----------------------------------------------------------------------------
 
 constexpr const char* kContext = R"({"date": "2026-11-30", "plimsoll": {"schema": 1,
-  "group": "lease_claims", "size": "short", "seed": 7, "session": "abc",
+  "group": "lease_claims", "size": "short", "complete": false, "seed": 7, "session": "abc",
   "build": {"type": "RelWithDebInfo", "compiler": "GCC 12", "commit": "c0ffee", "dirty": true,
             "build_id": "b1"},
   "machine": {"class": "epyc"}, "infra": {"postgres": {"settings_hash": "h1"}},
@@ -285,6 +285,7 @@ TEST(Reader, ReadsContextAndRowsOfOurOwnFiles) {
   EXPECT_EQ(session.facts.machine_class, "epyc");
   EXPECT_EQ(session.facts.settings_hash, "postgres=h1");
   EXPECT_TRUE(session.facts.dirty);
+  EXPECT_FALSE(session.facts.complete);
   EXPECT_EQ(session.metrics.at("real_time").min_effect, 0.07);
   EXPECT_EQ(session.metrics.at("cpu_time").min_effect, 0.05);
   EXPECT_EQ(session.metrics.at("statements_per_op").tolerance, 0.01);

@@ -61,6 +61,8 @@ Facts read_facts(const json& context) {
   facts.compiler = text_at(build, "compiler");
   facts.flags = text_at(build, "flags");
   facts.commit = text_at(build, "commit");
+  const json& complete = at(ours, "complete");
+  facts.complete = !complete.is_boolean() || complete.get<bool>();
   facts.dirty = at(build, "dirty").is_boolean() && at(build, "dirty").get<bool>();
   facts.build_id = text_at(build, "build_id");
   facts.machine_class = text_at(at(ours, "machine"), "class");

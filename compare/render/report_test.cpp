@@ -119,6 +119,14 @@ TEST(Text, LeavesOutARateThatRepeatsItsClock) {
   EXPECT_NE(all.find("items_per_second"), all.rfind("items_per_second"));
 }
 
+TEST(Text, ShowsARateThatIsGraverThanItsClock) {
+  Finding rate = finding("g/b", Verdict::kConfirmed, Reason::kRankSum);
+  rate.metric = "p99_us";
+  const Report report = report_of({finding("g/b", Verdict::kImproved, Reason::kScreened), rate});
+  const std::string text = render_text(report, {});
+  EXPECT_THAT(text.substr(0, text.rfind("REGRESSION")), HasSubstr("p99_us"));
+}
+
 TEST(Text, NamesTheLargestRegressionAndCountsTheOthers) {
   Finding large = finding("b/large", Verdict::kConfirmed, Reason::kPairsConfirmed);
   large.ratio = 2;

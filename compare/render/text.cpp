@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
+#include <map>
 #include <string_view>
 
 #include "compare/render/report.hpp"
@@ -123,15 +123,19 @@ std::string verdict_line(const Report& report) {
 }  // namespace
 
 std::string render_text(const Report& report, const TextStyle& style) {
-  std::set<std::string_view> clocked;
+  std::map<std::string_view, Exit> clocked;
   for (const Finding& found : report.findings) {
-    if (changed(found) && is_clock(found.metric)) clocked.insert(found.benchmark);
+    if (!changed(found) || !is_clock(found.metric)) continue;
+    Exit& gravest = clocked.try_emplace(found.benchmark, Exit::kOk).first->second;
+    gravest = graver(gravest, exit_of(found.verdict));
   }
   std::vector<const Finding*> shown;
   for (const Finding& found : report.findings) {
-    // A rate repeats what the line of its clock says.
+    // A rate repeats what the line of its clock says, unless it says something graver.
+    const auto clock = clocked.find(found.benchmark);
     const bool repeats = found.klass == MetricClass::kTime && !is_clock(found.metric) &&
-                         clocked.contains(found.benchmark);
+                         clock != clocked.end() &&
+                         graver(clock->second, exit_of(found.verdict)) == clock->second;
     if (style.everything || (changed(found) && !repeats)) shown.push_back(&found);
   }
   std::stable_sort(shown.begin(), shown.end(),
