@@ -9,6 +9,7 @@
 #include "compare/ab/progress_line.hpp"
 #include "compare/ab/render.hpp"
 #include "compare/history/baseline.hpp"
+#include "compare/one_of.hpp"
 #include "compare/print.hpp"
 
 namespace plimsoll::compare {
@@ -88,7 +89,7 @@ CLI::App* add_ab_verb(CLI::App& app, AbCommand& command) {
                    "Only benchmarks whose name this extended regular expression finds");
   verb->add_option("--json", command.json, "Write every number and verdict to this file");
   verb->add_option("--size", command.size, "Size of our own binaries")
-      ->check(CLI::IsMember({"short", "full"}));
+      ->check(one_of({"short", "full"}));
   verb->add_option("--pairs", command.pairs,
                    "Pairs at the last look (the first is at 12, or later in a large family)")
       ->check(CLI::Range(2, 60))

@@ -124,5 +124,14 @@ TEST(CliFaults, AnEffectWithoutABoundIsRefused) {
   EXPECT_THAT(directory.read("err.txt"), HasSubstr("'inf' is no percentage"));
 }
 
+TEST(CliFaults, AWordThatAFlagDoesNotTakeIsAnsweredByTheNearest) {
+  const TestDirectory directory;
+  directory.write("a.json", rows_of(kRow));
+  EXPECT_EQ(run(directory, "check a.json --ab nevr 2>err.txt"), 2);
+  EXPECT_THAT(directory.read("err.txt"), HasSubstr("unknown value 'nevr'; nearest: never"));
+  EXPECT_EQ(run(directory, "ab a b --size shrt 2>err.txt"), 2);
+  EXPECT_THAT(directory.read("err.txt"), HasSubstr("unknown value 'shrt'; nearest: short"));
+}
+
 }  // namespace
 }  // namespace plimsoll::compare

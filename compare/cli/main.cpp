@@ -11,6 +11,7 @@
 
 #include "compare/ab/cli.hpp"
 #include "compare/cli/verbs.hpp"
+#include "compare/one_of.hpp"
 #include "compare/print.hpp"
 #include "lib/core/nearest.hpp"
 
@@ -60,7 +61,7 @@ void add_check(CLI::App& app, CheckOptions& options) {
       ->excludes(tree);
   verb->add_option("--ab", options.ab,
                    "auto: confirm suspects by fresh interleaved pairs; never: leave them suspects")
-      ->check(CLI::IsMember({"auto", "never"}))
+      ->check(one_of({"auto", "never"}))
       ->capture_default_str();
   verb->add_option("--json", options.json, "Write every finding and its numbers to this file");
   verb->add_option("--retired", options.retired,
