@@ -16,25 +16,6 @@ namespace {
 /// How long a worker whose connection is gone waits before it fails its next operation.
 constexpr std::chrono::milliseconds kPause{10};
 
-/// `is_begun`: an earlier statement of the operation was answered, so that the server may have done
-/// a part of it even where the one that failed was not sent.
-load::Outcome outcome_of(const Error& error, bool is_begun) {
-  using Kind = load::Outcome::Kind;
-  const std::string kind = error.sqlstate.empty() ? std::string(name(error.code)) : error.sqlstate;
-  if (error.unsent && !is_begun) return {Kind::kFailed, 0, kind};
-  switch (error.code) {
-    case Errc::kBusy:
-      return {Kind::kBusy, 0, kind};
-    case Errc::kTimeout:
-      return {Kind::kTimeout, 0, kind};
-    case Errc::kUnavailable:
-    case Errc::kCancelled:
-      return {Kind::kIndeterminate, 0, kind};
-    default:
-      return {Kind::kFailed, 0, kind};
-  }
-}
-
 /// The server's own count of claims: by the tokens, which grow by one with each row claimed; for
 /// batches by the calls of the statement, where the server keeps them.
 std::function<Result<std::uint64_t>()> server_count(Stage& stage, const Duty& duty) {
@@ -106,7 +87,7 @@ asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
       asio::steady_timer pause(connection.executor(), kPause);
       co_await pause.async_wait(kAsValue);
     }
-    co_return outcome_of(leases.error(), false);
+    co_return load::outcome_of(leases.error(), false);
   }
   if (leases->empty()) {
     ++dry_;
@@ -116,7 +97,7 @@ asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
   if (leases->size() > duty_.batch) beyond_limit_ += leases->size() - duty_.batch;
   if (!duty_.fire) co_return load::Outcome{load::Outcome::Kind::kOk, leases->size(), {}};
   Result<std::uint64_t> recorded = co_await fire(connection, std::move(*leases));
-  if (!recorded) co_return outcome_of(recorded.error(), true);
+  if (!recorded) co_return load::outcome_of(recorded.error(), true);
   fired_ += *recorded;
   ended_.push_back(Clock::now());
   co_return load::Outcome{load::Outcome::Kind::kOk, *recorded, {}};

@@ -84,7 +84,7 @@ asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
 asio::awaitable<load::Outcome> Crew::read(std::uint64_t tenant, std::uint64_t caller) {
   auto job = jobs_.read(tenant, draw_note(caller), caller);
   auto answers = co_await queue_->run(std::move(job));
-  if (!answers) co_return outcome_of(answers.error());
+  if (!answers) co_return load::outcome_of(answers.error());
   counts_.foreign_rows += foreign_rows(*answers, tenant);
   if (answers->front().size() == 1) co_return load::Outcome{};
   ++counts_.wrong_answers;
@@ -94,7 +94,7 @@ asio::awaitable<load::Outcome> Crew::read(std::uint64_t tenant, std::uint64_t ca
 asio::awaitable<load::Outcome> Crew::write(std::uint64_t tenant, std::uint64_t caller) {
   auto job = jobs_.write(tenant, draw_note(caller), caller);
   auto answers = co_await queue_->run(std::move(job));
-  if (!answers) co_return outcome_of(answers.error());
+  if (!answers) co_return load::outcome_of(answers.error());
   counts_.foreign_rows += foreign_rows(*answers, tenant);
   counts_.written += answers->front().affected();
   if (answers->front().affected() == 1) co_return load::Outcome{};
@@ -111,7 +111,7 @@ asio::awaitable<load::Outcome> Crew::fail(std::uint64_t tenant, std::uint64_t ca
     co_return wrong("a job that divides by zero succeeded");
   }
   if (answers.error().sqlstate == "22012") co_return load::Outcome{};
-  co_return outcome_of(answers.error());
+  co_return load::outcome_of(answers.error());
 }
 
 asio::awaitable<load::Outcome> Crew::burst(std::uint64_t caller) {
@@ -126,7 +126,7 @@ asio::awaitable<load::Outcome> Crew::burst(std::uint64_t caller) {
       Rest{asio::steady_timer(executor, asio::steady_timer::time_point::max())});
   const auto count = [rest](const std::exception_ptr& thrown, const Result<rls::Answers>& answers) {
     if (thrown) rest->outcome = wrong("exception");
-    if (!thrown && !answers) rest->outcome = outcome_of(answers.error());
+    if (!thrown && !answers) rest->outcome = load::outcome_of(answers.error());
     rest->logged += !thrown && answers ? 1 : 0;
     if (--rest->left == 0) rest->done.cancel();
   };

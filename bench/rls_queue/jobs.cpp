@@ -78,20 +78,4 @@ std::uint64_t foreign_rows(const rls::Answers& answers, std::uint64_t tenant) {
   return foreign;
 }
 
-load::Outcome outcome_of(const Error& error) {
-  using Kind = load::Outcome::Kind;
-  const std::string kind = error.sqlstate.empty() ? std::string(name(error.code)) : error.sqlstate;
-  switch (error.code) {
-    case Errc::kBusy:
-      return {Kind::kBusy, 0, kind};
-    case Errc::kTimeout:
-      return {Kind::kTimeout, 0, kind};
-    case Errc::kUnavailable:
-    case Errc::kCancelled:
-      return {Kind::kIndeterminate, 0, kind};
-    default:
-      return {Kind::kFailed, 0, kind};
-  }
-}
-
 }  // namespace plimsoll::bench

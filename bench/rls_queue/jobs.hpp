@@ -44,7 +44,4 @@ class Jobs {
 /// Rows of an answer to `read` or `write` that are not the tenant's.
 [[nodiscard]] std::uint64_t foreign_rows(const rls::Answers& answers, std::uint64_t tenant);
 
-/// What became of a job that failed, by what its caller can do about it.
-[[nodiscard]] load::Outcome outcome_of(const Error& error);
-
 }  // namespace plimsoll::bench

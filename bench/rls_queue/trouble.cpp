@@ -115,7 +115,7 @@ load::Outcome Trouble::note(Act act, const std::optional<Result<rls::Answers>>& 
     return as_meant;
   }
   ++counts_.unexpected;
-  return error != nullptr ? outcome_of(*error)
+  return error != nullptr ? load::outcome_of(*error)
                           : load::Outcome{load::Outcome::Kind::kFailed, 0, "cut off"};
 }
 

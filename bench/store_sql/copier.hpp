@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,8 @@
 #include "lib/store_sql/store.hpp"
 
 namespace plimsoll::bench {
+
+namespace asio = boost::asio;
 
 /// One COPY connection on a loop of its own, driven call by call from a plain function.
 class CopyCaller {

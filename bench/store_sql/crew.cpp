@@ -4,25 +4,6 @@
 #include <utility>
 
 namespace plimsoll::bench {
-namespace {
-
-load::Outcome outcome_of(const Error& error) {
-  using Kind = load::Outcome::Kind;
-  const std::string kind = error.sqlstate.empty() ? std::string(name(error.code)) : error.sqlstate;
-  switch (error.code) {
-    case Errc::kBusy:
-      return {Kind::kBusy, 0, kind};
-    case Errc::kTimeout:
-      return {Kind::kTimeout, 0, kind};
-    case Errc::kUnavailable:
-    case Errc::kCancelled:
-      return {Kind::kIndeterminate, 0, kind};
-    default:
-      return {Kind::kFailed, 0, kind};
-  }
-}
-
-}  // namespace
 
 Crew::Crew(const Stage& stage, Task task, load::SubjectThread& thread, store::Store store)
     : stage_(stage), task_(task), thread_(thread), store_(std::move(store)) {}
@@ -60,7 +41,7 @@ asio::awaitable<Result<void>> Crew::disconnect() {
 
 asio::awaitable<load::Outcome> Crew::turn(load::OpContext context) {
   Result<void> done = co_await acts_[context.caller % acts_.size()]->step();
-  if (!done) co_return outcome_of(done.error());
+  if (!done) co_return load::outcome_of(done.error());
   co_return load::Outcome{load::Outcome::Kind::kOk, task_.depth, {}};
 }
 
