@@ -95,6 +95,7 @@ class PostgresStage final : public Stage {
     return found;
   }
 
+  const std::string& where() const noexcept override { return schema_->dsn(); }
   int server_pid() const noexcept override { return server_.postmaster_pid; }
 
  private:

@@ -94,6 +94,7 @@ class RedisStage final : public Stage {
     return found;
   }
 
+  const std::string& where() const noexcept override { return server_.url; }
   int server_pid() const noexcept override { return server_.server_pid; }
 
  private:

@@ -73,6 +73,8 @@ class Stage {
   /// As it was at first, with numbers of 0.
   [[nodiscard]] virtual Result<void> refill() = 0;
   [[nodiscard]] virtual Result<Found> look() = 0;
+  /// The dsn with the stage's schema, or the url. Holds a secret.
+  [[nodiscard]] virtual const std::string& where() const noexcept = 0;
   /// 0 where the server is not ours.
   [[nodiscard]] virtual int server_pid() const noexcept = 0;
 
