@@ -96,9 +96,9 @@ TEST_F(KvAudit, SeesAWriteThatNobodyWasToldOf) {
   ASSERT_TRUE(client) << client.error().message;
   Audited audited(*stage_, caller_->store());
   ASSERT_TRUE(client->query("UPDATE entries SET version = nextval('versions') WHERE key = "
-                            "'k0000001' AND tenant = 't0'"));
+                            "'1000001' AND tenant = '1'"));
   EXPECT_THAT(audited.red(), ElementsAre(Pair("unexplained_writes", 1)));
-  ASSERT_TRUE(client->query("INSERT INTO entries VALUES ('t9', 'k', 't9/k/0/', 1)"));
+  ASSERT_TRUE(client->query("INSERT INTO entries VALUES ('9', 'k', '9/k/0/', 1)"));
   EXPECT_THAT(audited.red(), Contains(Pair("entries_unaccounted", 1)));
 }
 
@@ -112,7 +112,7 @@ TEST_F(KvAudit, SeesReadsOfAnotherTenant) {
 
 TEST_F(KvAudit, SeesWritesToAnotherTenant) {
   auto sql = statements();
-  change(sql.set, "VALUES ($1, $2", "VALUES (CASE $1 WHEN 't0' THEN 't1' ELSE 't0' END, $2");
+  change(sql.set, "VALUES ($1, $2", "VALUES (CASE $1 WHEN '1' THEN '2' ELSE '1' END, $2");
   auto weak = store(sql);
   EXPECT_THAT(red_after(*weak, Task{Act::kSet}, 10), Contains(Key("misplaced_values")));
 }
@@ -123,7 +123,7 @@ TEST_F(KvAudit, SeesAHitThatIsAMissAndTheOtherWayRound) {
   auto weak = store(sql);
   EXPECT_THAT(red_after(*weak, Task{Act::kGetHit}, 10), ElementsAre(Pair("wrong_reads", 10)));
   sql = statements();
-  change(sql.get, "e.key = $2", "e.key = 'k' || substr($2, 2)");
+  change(sql.get, "e.key = $2", "e.key = '1' || substr($2, 2)");
   weak = store(sql);
   EXPECT_THAT(red_after(*weak, Task{Act::kGetMiss}, 10), ElementsAre(Pair("wrong_reads", 10)));
 }

@@ -88,7 +88,7 @@ TEST_F(KvRedisAudit, SeesWritesToAnotherTenantAndReadsOfThem) {
   for (std::size_t place = 0; place < 100; ++place) {
     const auto& keys = base().keys();
     const auto key = key_of(stage_->stock(), place);
-    ASSERT_TRUE(client->command({"COPY", keys.entry("t1", key), keys.entry("t0", key), "REPLACE"}));
+    ASSERT_TRUE(client->command({"COPY", keys.entry("2", key), keys.entry("1", key), "REPLACE"}));
   }
   audited.run(*caller_, Task{Act::kGetHit}, 20);
   EXPECT_THAT(audited.red(), ::testing::AllOf(Contains(Pair("misplaced_values", 100)),

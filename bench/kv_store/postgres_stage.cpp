@@ -25,10 +25,9 @@ Number number(const std::string& text) {
 /// The place of a tenant and a key that are named as ours are; nullopt else.
 std::optional<std::size_t> place_of(const Stock& stock, const std::string& tenant,
                                     const std::string& key) {
-  if (tenant.size() < 2 || key.size() < 2) return std::nullopt;
-  const auto place =
-      number<std::size_t>(tenant.substr(1)) * stock.keys + number<std::size_t>(key.substr(1));
-  if (place >= stock.places() || tenant_of(stock, place) != tenant || key_of(stock, place) != key) {
+  const auto row = number<std::size_t>(key) - kFirstKey;
+  const auto place = (number<std::size_t>(tenant) - 1) * stock.keys + row;
+  if (row >= stock.keys || place >= stock.places() || tenant_of(stock, place) != tenant || key_of(stock, place) != key) {
     return std::nullopt;
   }
   return place;
@@ -62,9 +61,9 @@ class PostgresStage final : public Stage {
     OpenStore opened;
     opened.store = std::move(*made);
     // Its connections are made now, and not in a measured operation.
-    Result<std::optional<kv::Entry>> got = co_await opened.store->get("t0", "k");
+    Result<std::optional<kv::Entry>> got = co_await opened.store->get("1", "k");
     if (!got) co_return fail(std::move(got.error()));
-    Result<bool> erased = co_await opened.store->erase("t0", "k");
+    Result<bool> erased = co_await opened.store->erase("1", "k");
     if (!erased) co_return fail(std::move(erased.error()));
     Result<std::size_t> swept = co_await opened.store->sweep(1);
     if (!swept) co_return fail(std::move(swept.error()));

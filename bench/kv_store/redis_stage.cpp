@@ -18,7 +18,7 @@ constexpr std::size_t kChunk = 1000;  // Keys of one script, which holds up the 
 constexpr std::string_view kLookScript = R"lua(
 local versions, misplaced, numbers = {}, 0, 0
 for k = tonumber(ARGV[1]), tonumber(ARGV[2]) do
-  local key = string.format('k%07d', k)
+  local key = string.format('%d', k)
   local text = redis.call('GET', ARGV[3] .. key)
   if text then
     local version, value = string.match(text, '^(%d+):(.*)$')
@@ -123,7 +123,7 @@ class RedisStage final : public Stage {
   Result<void> chunks(Work work) {
     for (std::size_t from = 0; from < stock_.keys; from += kChunk) {
       const std::size_t to = std::min(from + kChunk, stock_.keys) - 1;
-      auto done = work(std::to_string(from), std::to_string(to));
+      auto done = work(std::to_string(kFirstKey + from), std::to_string(kFirstKey + to));
       if (!done) return fail(done.error());
     }
     return {};

@@ -34,6 +34,8 @@ struct Stock {
   [[nodiscard]] std::size_t places() const noexcept { return tenants * keys; }
 };
 
+/// Names are digits, keys seven of them, since pgbench can draw nothing else.
+inline constexpr std::size_t kFirstKey = 1'000'000;
 [[nodiscard]] std::string tenant_of(const Stock& stock, std::size_t place);
 [[nodiscard]] std::string key_of(const Stock& stock, std::size_t place);
 
@@ -86,7 +88,8 @@ class Stage {
 
 /// The statements that fill the table of the search path. Also for other tools.
 [[nodiscard]] std::string fill_sql(const Stock& stock);
-/// A script that fills keys from ARGV[1] to ARGV[2] of a tenant: EVAL with KEYS counter, index.
+/// A script that fills keys from ARGV[1] to ARGV[2]. KEYS: counter, index. ARGV, further: tenant, what
+/// its entries begin with, body, bytes of a value.
 [[nodiscard]] std::string fill_script();
 /// The text at the end of a value.
 [[nodiscard]] std::string body_of(std::size_t bytes);

@@ -16,10 +16,8 @@ std::string owner_of(const Stock& stock, std::size_t place) {
 constexpr std::string_view kFill = R"sql(
 TRUNCATE entries;
 INSERT INTO entries (tenant, key, value, version)
-SELECT 't' || t, 'k' || lpad(k::text, 7, '0'),
-       left('t' || t || '/k' || lpad(k::text, 7, '0') || '/0/' || body, {value}),
-       nextval('versions')
-FROM generate_series(0, {tenants} - 1) t, generate_series(0, {keys} - 1) k,
+SELECT t::text, k::text, left(t || '/' || k || '/0/' || body, {value}), nextval('versions')
+FROM generate_series(1, {tenants}) t, generate_series({first}, {first} + {keys} - 1) k,
      (SELECT '{body}'::text AS body) b;
 ANALYZE entries;
 )sql";
@@ -27,7 +25,7 @@ ANALYZE entries;
 constexpr std::string_view kFillScript = R"lua(
 local tenant, prefix, body, size = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 for k = tonumber(ARGV[1]), tonumber(ARGV[2]) do
-  local key = string.format('k%07d', k)
+  local key = string.format('%d', k)
   local version = redis.call('INCR', KEYS[1])
   local value = string.sub(tenant .. '/' .. key .. '/0/' .. body, 1, size)
   redis.call('SET', prefix .. key, string.format('%.0f', version) .. ':' .. value)
@@ -43,11 +41,11 @@ std::string_view name(Subject subject) noexcept {
 }
 
 std::string tenant_of(const Stock& stock, std::size_t place) {
-  return fmt::format("t{}", place / stock.keys);
+  return std::to_string(1 + place / stock.keys);
 }
 
 std::string key_of(const Stock& stock, std::size_t place) {
-  return fmt::format("k{:07}", place % stock.keys);
+  return std::to_string(kFirstKey + place % stock.keys);
 }
 
 std::string value_of(const Stock& stock, std::size_t place, std::int64_t number) {
@@ -78,7 +76,8 @@ std::string body_of(std::size_t bytes) {
 
 std::string fill_sql(const Stock& stock) {
   return fmt::format(kFill, fmt::arg("value", stock.value), fmt::arg("tenants", stock.tenants),
-                     fmt::arg("keys", stock.keys), fmt::arg("body", body_of(stock.value)));
+                     fmt::arg("keys", stock.keys), fmt::arg("first", kFirstKey),
+                     fmt::arg("body", body_of(stock.value)));
 }
 
 std::string fill_script() { return std::string(kFillScript); }

@@ -32,9 +32,13 @@ TEST_F(Faults, AConnectionThatTheServerEndsIsReplaced) {
   // At most one call of each connection finds out.
   for (int i = 0; i < 2; ++i) {
     const auto read = run(store_->get("acme", "k"));
-    if (!read) EXPECT_EQ(read.error().code, Errc::kUnavailable);
+    if (!read) {
+      EXPECT_EQ(read.error().code, Errc::kUnavailable);
+    }
     const auto written = run(store_->set("acme", Write("k", "again")));
-    if (!written) EXPECT_EQ(written.error().code, Errc::kUnavailable);
+    if (!written) {
+      EXPECT_EQ(written.error().code, Errc::kUnavailable);
+    }
   }
   EXPECT_TRUE(good(store_->get("acme", "k")));
   EXPECT_GT(good(store_->set("acme", Write("k", "v"))), 0);

@@ -213,7 +213,9 @@ TYPED_TEST_P(StoreRules, OfManyCompareAndSetsAtOnceOneWins) {
   const auto won = std::ranges::count_if(answers, [](const auto& a) { return a.has_value(); });
   EXPECT_EQ(won, 1);
   for (const auto& answer : answers) {
-    if (!answer) EXPECT_EQ(answer.error().code, Errc::kConflict) << answer.error().message;
+    if (!answer) {
+      EXPECT_EQ(answer.error().code, Errc::kConflict) << answer.error().message;
+    }
   }
 }
 
@@ -241,7 +243,9 @@ TYPED_TEST_P(StoreRules, SetsThatShareACommitHaveVersionsOfTheirOwnInTheirOrder)
   const auto answers = this->run_all(std::move(works));
   for (std::size_t i = 0; i < answers.size(); ++i) {
     ASSERT_TRUE(answers[i]) << answers[i].error().message;
-    if (i > 0) EXPECT_GT(*answers[i], *answers[i - 1]);
+    if (i > 0) {
+      EXPECT_GT(*answers[i], *answers[i - 1]);
+    }
   }
   EXPECT_EQ(this->good(this->store_->get("acme", "hot")), Entry("49", *answers.back()));
 }
