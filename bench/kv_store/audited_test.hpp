@@ -61,8 +61,9 @@ class Audited {
         if (--left == 0) done.cancel();
       });
     }
-    // The callers were only started: the last of them ends the wait.
-    [[maybe_unused]] const auto waited = co_await done.async_wait(kAsValue);
+    if (left > 0) {
+      [[maybe_unused]] const auto waited = co_await done.async_wait(kAsValue);
+    }
     co_return is_good;
   }
   Found look() {

@@ -5,6 +5,7 @@
 // Expect:   a range of the primary key, or of the tenant's index: by the key, not by the table.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>

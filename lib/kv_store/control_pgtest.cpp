@@ -20,17 +20,10 @@ class Control : public PostgresTest {
     }
     return all;
   }
-  /// A set_many of the keys k1 to k`count`, in their order or backwards.
-  std::string set_many(int count, bool backwards) const {
-    const std::string series =
-        "(SELECT g FROM generate_series(1, " + std::to_string(count) + ") g ORDER BY g " +
-        (backwards ? "DESC" : "ASC") + ")";
-    const auto array = [&](const std::string& what) {
-      return "ARRAY(SELECT " + what + " FROM " + series + " s)";
-    };
-    return "PREPARE m AS " + statements().set_many.sql + "; EXECUTE m(" + array("'acme'::text") +
-           ", " + array("'k' || g") + ", " + array("'v'::text") + ", " + array("NULL::bigint") +
-           ", " + array("1::bigint") + ")";
+  /// A set_many of the keys k1 to k3, in their order or backwards.
+  std::string set_many(bool backwards) const {
+    return "PREPARE m AS " + statements().set_many.sql + "; EXECUTE m('{acme,acme,acme}', '" +
+           (backwards ? "{k3,k2,k1}" : "{k1,k2,k3}") + "', '{v,v,v}', '{NULL,NULL,NULL}', '{1,1,1}')";
   }
 };
 
@@ -110,7 +103,7 @@ TEST_F(Control, RowsAreLockedInTheOrderOfTheirPlacesWhichIsWhatKeepsBatchesFromD
   ASSERT_TRUE(blocker);
   ASSERT_TRUE(blocker->query("BEGIN; UPDATE entries SET value = 'held' WHERE key = 'k2'"));
   const auto holds_while_waiting = [&](bool backwards) {
-    std::thread writer([&, sql = set_many(3, backwards)] {
+    std::thread writer([&, sql = set_many(backwards)] {
       auto client = fixtures::Client::connect(db_.dsn());
       ASSERT_TRUE(client);
       (void)client->query("SET statement_timeout = '20s'; SET application_name = 'kv_writer'");
