@@ -20,8 +20,8 @@ void needs_postgres();
 /// Errors: as Infra::postgres.
 [[nodiscard]] Result<fixtures::Postgres> postgres();
 
-/// The session's Redis, as Infra finds it. The first call that succeeds records it in the result file
-/// and counts its process as ours when the host is watched.
+/// The session's Redis, as Infra finds it. The first call that succeeds records it in the result
+/// file and counts its process as ours when the host is watched.
 ///
 /// Errors: as Infra::redis.
 [[nodiscard]] Result<fixtures::Redis> redis();

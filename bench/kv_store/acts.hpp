@@ -21,7 +21,7 @@ enum class Act {
   kCas,       ///< Reads one of a few hot places and adds one to its number, if nobody else did.
   kBatchSet,  ///< As many places at once, one after the other from a place drawn at random.
   kBatchGet,
-  kMixed,     ///< Of eight: four gets, two sets, an addition, and an erase that is set again.
+  kMixed,  ///< Of eight: four gets, two sets, an addition, and an erase that is set again.
 };
 
 /// "set", "get_hit" and so on, as in the names of the cases.
@@ -45,7 +45,8 @@ struct Score {
   std::size_t next_erase = 0;
 };
 
-/// One caller's operations. Thread safety: none; on the store's executor, as all that share a score.
+/// One caller's operations. Thread safety: none; on the store's executor, as all that share a
+/// score.
 class Acts {
  public:
   /// REQUIRES: all but the Rng outlive this object and its coroutines; of kMixed there are at most

@@ -95,8 +95,9 @@ TEST_F(KvAudit, SeesAWriteThatNobodyWasToldOf) {
   auto client = fixtures::Client::connect(stage_->where());
   ASSERT_TRUE(client) << client.error().message;
   Audited audited(*stage_, caller_->store());
-  ASSERT_TRUE(client->query("UPDATE entries SET version = nextval('versions') WHERE key = "
-                            "'1000001' AND tenant = '1'"));
+  ASSERT_TRUE(
+      client->query("UPDATE entries SET version = nextval('versions') WHERE key = "
+                    "'1000001' AND tenant = '1'"));
   EXPECT_THAT(audited.red(), ElementsAre(Pair("unexplained_writes", 1)));
   ASSERT_TRUE(client->query("INSERT INTO entries VALUES ('9', 'k', '9/k/0/', 1)"));
   EXPECT_THAT(audited.red(), Contains(Pair("entries_unaccounted", 1)));

@@ -1,4 +1,5 @@
-// The counts that the cases judge by, on Redis: green as it is, red where a protection is taken out.
+// The counts that the cases judge by, on Redis: green as it is, red where a protection is taken
+// out.
 #include <gmock/gmock.h>
 
 #include "bench/kv_store/audited_test.hpp"

@@ -73,8 +73,8 @@ struct CrashCounts {
 };
 
 /// Starts a PostgreSQL of its own, and as often as told: has callers set, erase and add through one
-/// store without a pause, kills every process of the server by SIGKILL at a random moment, starts it
-/// again, and counts by plain SQL. The store is the same all the time and finds its way back.
+/// store without a pause, kills every process of the server by SIGKILL at a random moment, starts
+/// it again, and counts by plain SQL. The store is the same all the time and finds its way back.
 ///
 /// Cost: about a second a cycle. Errors: the fixtures'; kTimeout where nothing is acknowledged for
 /// a minute.

@@ -1,10 +1,11 @@
 // Question: how many sets, gets, deletes, compare-and-sets and batches a second do 1, 8 and 64
 //           callers of one store get, on Postgres and on Redis?
 // Method:   closed loop, two tenants, places drawn alike or by Zipf's law. Postgres has one
-//           connection for gets and one for sets; Redis one for all. A delete is of an entry that is
-//           there, each once. A compare-and-set reads one of four entries and adds to it; items are
-//           those that won. Entries and versions are counted again by SQL or by plain commands.
-// Expect:   one caller's set is a commit, so an fsync; 64 share one, so tens of times that. Gets and
+//           connection for gets and one for sets; Redis one for all. A delete is of an entry that
+//           is there, each once. A compare-and-set reads one of four entries and adds to it; items
+//           are those that won. Entries and versions are counted again by SQL or by plain commands.
+// Expect:   one caller's set is a commit, so an fsync; 64 share one, so tens of times that. Gets
+// and
 //           all of Redis are bound by CPU: the calls of one turn of the loop travel together.
 #include <fmt/format.h>
 
@@ -19,8 +20,7 @@
 namespace plimsoll::bench {
 namespace {
 
-load::Options options_of(const Case& c, const Stage& stage, const Task& task,
-                         std::size_t callers) {
+load::Options options_of(const Case& c, const Stage& stage, const Task& task, std::size_t callers) {
   using std::chrono::milliseconds;
   load::Options options;
   options.concurrency = callers;
@@ -36,8 +36,7 @@ load::Options options_of(const Case& c, const Stage& stage, const Task& task,
   return options;
 }
 
-void run_crew(Case& c, Subject subject, const Stock& stock, const Task& task,
-              std::size_t callers) {
+void run_crew(Case& c, Subject subject, const Stock& stock, const Task& task, std::size_t callers) {
   auto stage = make_stage(subject, stock);
   if (!stage) return c.fail(stage.error());
   load::SubjectThread thread;
@@ -63,18 +62,17 @@ struct Cell {
 };
 
 void add(Subject subject, Act act, std::size_t callers, Cell cell = {}) {
-  std::string name = fmt::format("{}/{}/{}/clients:{}", kGroup, bench::name(subject),
-                                 bench::name(act), callers);
+  std::string name =
+      fmt::format("{}/{}/{}/clients:{}", kGroup, bench::name(subject), bench::name(act), callers);
   if (cell.batch > 1) name += fmt::format("/batch:{}", cell.batch);
   name += fmt::format("/value:{}", cell.value);
   if (cell.law == Draw::Law::kZipf) name += "/keys:zipf";
   const Task task{act, cell.batch, 4, cell.law};
-  load_case(
-      std::move(name),
-      [subject, task, callers, value = cell.value](Case& c) {
-        run_crew(c, subject, stock_of_size(value), task, callers);
-      },
-      {Resource::kDb, false});
+  load_case(std::move(name),
+            [subject, task, callers, value = cell.value](Case& c) {
+              run_crew(c, subject, stock_of_size(value), task, callers);
+            },
+            {Resource::kDb, false});
 }
 
 /// The cells in which callers, values and keys make most of a difference; at full size twelve.

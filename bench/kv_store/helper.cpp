@@ -35,12 +35,10 @@ bool parse(std::string_view text, Number& number) {
 int print_sql(std::string_view schema, const bench::Stock& stock) {
   const auto all = kv::statements_for(schema);
   if (!all) return refuse(all.error().message);
-  const nlohmann::ordered_json json{{"ddl", all->ddl},
-                                    {"fill", bench::fill_sql(stock)},
-                                    {"get", all->get.sql},
-                                    {"set", all->set.sql},
-                                    {"delete", all->erase.sql},
-                                    {"value", bench::value_of(stock, 0, 0)}};
+  const nlohmann::ordered_json json{
+      {"ddl", all->ddl},          {"fill", bench::fill_sql(stock)},
+      {"get", all->get.sql},      {"set", all->set.sql},
+      {"delete", all->erase.sql}, {"value", bench::value_of(stock, 0, 0)}};
   fmt::print("{}\n", json_text(json, 2));
   return 0;
 }

@@ -1,7 +1,8 @@
 // Question: what does it cost to list a tenant's keys by prefix, page by page?
-// Method:   one caller; 2,000 keys of a tenant in one page, beside another tenant's as many; at full
-//           size also 1,000,000 keys in pages of 10,000, each with the cursor of the one before. The
-//           keys are counted, and are in order.
+// Method:   one caller; 2,000 keys of a tenant in one page, beside another tenant's as many; at
+// full
+//           size also 1,000,000 keys in pages of 10,000, each with the cursor of the one before.
+//           The keys are counted, and are in order.
 // Expect:   a range of the primary key, or of the tenant's index: by the key, not by the table.
 #include <fmt/format.h>
 

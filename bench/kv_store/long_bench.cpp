@@ -1,6 +1,8 @@
-// Question: does an acknowledged write ever get lost when the server is killed, and does memory grow
+// Question: does an acknowledged write ever get lost when the server is killed, and does memory
+// grow
 //           under load?
-// Method:   crash: 16 callers set, erase and add through one store; every process of a server of our
+// Method:   crash: 16 callers set, erase and add through one store; every process of a server of
+// our
 //           own is killed by SIGKILL at a random moment and started again, 10 times at full size,
 //           100 with PLIMSOLL_WEEKLY=1; each time all entries are held against what was
 //           acknowledged. soak: 8 callers with all kinds of operations for five minutes, only with
@@ -54,9 +56,9 @@ void run_soak(Case& c, Subject subject) {
   options.window = std::chrono::minutes{5};
   options.seed = seed();
   if ((*stage)->server_pid() > 0) options.server_pids = {(*stage)->server_pid()};
-  const auto report =
-      load::run(options, thread.executor(),
-                [&workers](load::OpContext context) { return workers.turn(context); });
+  const auto report = load::run(options, thread.executor(), [&workers](load::OpContext context) {
+    return workers.turn(context);
+  });
   if (!report) return c.fail(report.error());
   c.report(*report);
   c.invariant("failed_operations",

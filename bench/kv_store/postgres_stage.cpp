@@ -27,7 +27,8 @@ std::optional<std::size_t> place_of(const Stock& stock, const std::string& tenan
                                     const std::string& key) {
   const auto row = number<std::size_t>(key) - kFirstKey;
   const auto place = (number<std::size_t>(tenant) - 1) * stock.keys + row;
-  if (row >= stock.keys || place >= stock.places() || tenant_of(stock, place) != tenant || key_of(stock, place) != key) {
+  if (row >= stock.keys || place >= stock.places() || tenant_of(stock, place) != tenant ||
+      key_of(stock, place) != key) {
     return std::nullopt;
   }
   return place;

@@ -28,8 +28,8 @@ enum class Subject { kPostgres, kRedis };
 /// times keys, plus key.
 struct Stock {
   std::size_t tenants = 2;
-  std::size_t keys = 1000;   ///< Of each tenant.
-  std::size_t value = 32;    ///< Bytes of a value, at least 32.
+  std::size_t keys = 1000;  ///< Of each tenant.
+  std::size_t value = 32;   ///< Bytes of a value, at least 32.
 
   [[nodiscard]] std::size_t places() const noexcept { return tenants * keys; }
 };
@@ -88,8 +88,8 @@ class Stage {
 
 /// The statements that fill the table of the search path. Also for other tools.
 [[nodiscard]] std::string fill_sql(const Stock& stock);
-/// A script that fills keys from ARGV[1] to ARGV[2]. KEYS: counter, index. ARGV, further: tenant, what
-/// its entries begin with, body, bytes of a value.
+/// A script that fills keys from ARGV[1] to ARGV[2]. KEYS: counter, index. ARGV, further: tenant,
+/// what its entries begin with, body, bytes of a value.
 [[nodiscard]] std::string fill_script();
 /// The text at the end of a value.
 [[nodiscard]] std::string body_of(std::size_t bytes);

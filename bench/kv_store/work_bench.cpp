@@ -1,4 +1,5 @@
-// Question: how much work is one get, set, delete, compare-and-set and batch of ten, in figures that
+// Question: how much work is one get, set, delete, compare-and-set and batch of ten, in figures
+// that
 //           no neighbour on the machine can change?
 // Method:   one caller, 200 operations on freshly loaded pages after a checkpoint. Statements or
 //           commands, round trips, rows and bytes are what the store's connections counted, sends

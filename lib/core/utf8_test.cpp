@@ -27,9 +27,9 @@ TEST(Utf8Fault, NamesTheByteOfANul) {
 }
 
 TEST(Utf8Fault, NamesTheByteWhereASequenceIsBroken) {
-  for (const char* bad : {"\x80", "\xC0\xAF", "\xC1\xBF", "\xC3", "\xE0\x9F\xBF", "\xED\xA0\x80",
-                          "\xE2\x82", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
-                          "\xFF", "\xC3x"}) {
+  for (const char* bad :
+       {"\x80", "\xC0\xAF", "\xC1\xBF", "\xC3", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xE2\x82",
+        "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xC3x"}) {
     EXPECT_EQ(utf8_fault(bad), 0U) << bad;
     EXPECT_EQ(utf8_fault("eight or more" + std::string(bad)), 13U) << bad;
   }

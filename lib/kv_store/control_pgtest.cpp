@@ -23,7 +23,8 @@ class Control : public PostgresTest {
   /// A set_many of the keys k1 to k3, in their order or backwards.
   std::string set_many(bool backwards) const {
     return "PREPARE m AS " + statements().set_many.sql + "; EXECUTE m('{acme,acme,acme}', '" +
-           (backwards ? "{k3,k2,k1}" : "{k1,k2,k3}") + "', '{v,v,v}', '{NULL,NULL,NULL}', '{1,1,1}')";
+           (backwards ? "{k3,k2,k1}" : "{k1,k2,k3}") +
+           "', '{v,v,v}', '{NULL,NULL,NULL}', '{1,1,1}')";
   }
 };
 
@@ -45,7 +46,8 @@ TEST_F(Control, WithVersionsFromTheRowAnOldReaderOverwritesANewEntry) {
   const auto old = good(store->set("acme", Write("k", "one")));
   good(store->erase("acme", "k"));
   good(store->set("acme", Write("k", "another")));
-  EXPECT_TRUE(run(store->compare_and_set("acme", Write("k", "x"), old))) << "no ABA to protect from";
+  EXPECT_TRUE(run(store->compare_and_set("acme", Write("k", "x"), old)))
+      << "no ABA to protect from";
   // As it is, no version comes twice.
   const auto first = good(store_->set("acme", Write("j", "one")));
   good(store_->erase("acme", "j"));
@@ -70,8 +72,8 @@ TEST_F(Control, WithALanguagesCollationAPrefixIsNoRange) {
 
 TEST_F(Control, LikeTakesAPrefixForAPattern) {
   auto changed = statements();
-  changed.list = with(changed.list, "e.key >= $2 AND e.key < $3",
-                      "e.key LIKE $2 || '%' AND $3::text <> ''");
+  changed.list =
+      with(changed.list, "e.key >= $2 AND e.key < $3", "e.key LIKE $2 || '%' AND $3::text <> ''");
   auto other = make(changed);
   for (const char* key : {"a_1", "ab1", "a%1"}) good(other->set("acme", Write(key, "v")));
   EXPECT_THAT(keys(*other, "a_"), ElementsAre("a%1", "a_1", "ab1"));
@@ -90,8 +92,8 @@ TEST_F(Control, WithoutTheTenantInItsConditionAGetReadsAnothers) {
 TEST_F(Control, WithoutTheClockInItsConditionAGetReadsWhatIsOver) {
   db_.sql("INSERT INTO entries VALUES ('acme', 'k', 'v', 1, now() - interval '1 second')");
   auto changed = statements();
-  changed.get = with(changed.get, "(e.expires_at IS NULL OR e.expires_at > clock_timestamp())",
-                     "true");
+  changed.get =
+      with(changed.get, "(e.expires_at IS NULL OR e.expires_at > clock_timestamp())", "true");
   EXPECT_TRUE(good(make(changed)->get("acme", "k")));
   EXPECT_FALSE(good(store_->get("acme", "k"))) << "it still lies there, and must not be seen";
 }
@@ -109,8 +111,9 @@ TEST_F(Control, RowsAreLockedInTheOrderOfTheirPlacesWhichIsWhatKeepsBatchesFromD
       (void)client->query("SET statement_timeout = '20s'; SET application_name = 'kv_writer'");
       (void)client->query("BEGIN; " + sql);
     });
-    EXPECT_TRUE(db_.becomes_true("EXISTS (SELECT FROM pg_stat_activity WHERE application_name = "
-                                 "'kv_writer' AND wait_event_type = 'Lock')"));
+    EXPECT_TRUE(
+        db_.becomes_true("EXISTS (SELECT FROM pg_stat_activity WHERE application_name = "
+                         "'kv_writer' AND wait_event_type = 'Lock')"));
     // Which of the others it has locked: one that NOWAIT does not get.
     std::string held;
     for (const char* key : {"k1", "k3"}) {

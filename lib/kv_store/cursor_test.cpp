@@ -8,9 +8,8 @@ namespace plimsoll::kv {
 namespace {
 
 TEST(KvCursor, LeadsBackToItsKey) {
-  for (const std::string& key :
-       {std::string("k"), std::string("a.b.c"), std::string("\x01\xC3\xA4"),
-        std::string(kMaxKeyBytes, 'k')}) {
+  for (const std::string& key : {std::string("k"), std::string("a.b.c"),
+                                 std::string("\x01\xC3\xA4"), std::string(kMaxKeyBytes, 'k')}) {
     const auto decoded = decode_cursor(encode_cursor("acme", "p", key), "acme", "p");
     ASSERT_TRUE(decoded) << decoded.error().message;
     EXPECT_EQ(*decoded, key);

@@ -26,9 +26,10 @@ class Faults : public PostgresTest {};
 TEST_F(Faults, AConnectionThatTheServerEndsIsReplaced) {
   good(store_->set("acme", Write("k", "v")));
   good(store_->get("acme", "k"));
-  db_.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-          "AND application_name = 'plimsoll' AND query LIKE '%" +
-          db_.schema() + "%'");
+  db_.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+      "AND application_name = 'plimsoll' AND query LIKE '%" +
+      db_.schema() + "%'");
   // At most one call of each connection finds out.
   for (int i = 0; i < 2; ++i) {
     const auto read = run(store_->get("acme", "k"));

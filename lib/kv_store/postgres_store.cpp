@@ -84,8 +84,8 @@ PostgresStore::~PostgresStore() {
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::make(asio::any_io_executor executor,
                                                            PostgresConfig config) {
-  auto statements = statements_for(config.schema, config.connection.pooled ? Prepared::kNever
-                                                                           : Prepared::kOnce);
+  auto statements =
+      statements_for(config.schema, config.connection.pooled ? Prepared::kNever : Prepared::kOnce);
   if (!statements) return fail(std::move(statements.error()));
   return make(std::move(executor), std::move(config), std::move(*statements));
 }

@@ -28,10 +28,11 @@ struct PostgresConfig {
 /// and a loss of power, as far as the disk keeps what it says it has. A server that is set up to
 /// promise less is refused with kRefused. An unacknowledged write is there or not, never half.
 ///
-/// Sets of many callers that come while a commit is on its way share the next one (group_commit.hpp):
-/// one statement and one fsync. A hot key gains the same way, as only the last of its values is
-/// written. Compare-and-sets and erases share commits as pipelines of their own. A set_all is a
-/// transaction of its own. All of them lock rows in the order of place_of, so no two deadlock.
+/// Sets of many callers that come while a commit is on its way share the next one
+/// (group_commit.hpp): one statement and one fsync. A hot key gains the same way, as only the last
+/// of its values is written. Compare-and-sets and erases share commits as pipelines of their own. A
+/// set_all is a transaction of its own. All of them lock rows in the order of place_of, so no two
+/// deadlock.
 ///
 /// A get is one statement and one round trip on a connection that writes do not hold up; gets of
 /// many callers travel together.

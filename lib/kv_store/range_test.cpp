@@ -14,12 +14,11 @@ struct Row {
 };
 
 TEST(KvRange, EndsAtThePrefixWithItsLastCodePointRaised) {
-  for (const Row& row : {Row{"a", "b"}, Row{"ab", "ac"}, Row{"a%", "a&"}, Row{"\x7F", "\xC2\x80"},
-                         Row{"\xC3\xBF", "\xC4\x80"}, Row{"\xDF\xBF", "\xE0\xA0\x80"},
-                         Row{"x\xED\x9F\xBF", "x\xEE\x80\x80"},
-                         Row{"\xEF\xBF\xBF", "\xF0\x90\x80\x80"},
-                         Row{"a\xF4\x8F\xBF\xBF", "b"},
-                         Row{"a\xF4\x8F\xBF\xBF\xF4\x8F\xBF\xBF", "b"}}) {
+  for (const Row& row :
+       {Row{"a", "b"}, Row{"ab", "ac"}, Row{"a%", "a&"}, Row{"\x7F", "\xC2\x80"},
+        Row{"\xC3\xBF", "\xC4\x80"}, Row{"\xDF\xBF", "\xE0\xA0\x80"},
+        Row{"x\xED\x9F\xBF", "x\xEE\x80\x80"}, Row{"\xEF\xBF\xBF", "\xF0\x90\x80\x80"},
+        Row{"a\xF4\x8F\xBF\xBF", "b"}, Row{"a\xF4\x8F\xBF\xBF\xF4\x8F\xBF\xBF", "b"}}) {
     EXPECT_EQ(end_of_prefix(row.prefix), row.end) << row.prefix;
     EXPECT_EQ(utf8_fault(end_of_prefix(row.prefix)), std::nullopt);
   }
@@ -35,8 +34,17 @@ TEST(KvRange, EndsBehindEveryKeyWhereThereIsNothingToRaise) {
 }
 
 TEST(KvRange, HoldsExactlyWhatBeginsWithThePrefix) {
-  const std::string bytes[] = {"\x01", "%", "*", "_", "a", "b", "\x7F", "\xC2\x80", "\xED\x9F\xBF",
-                               "\xEE\x80\x80", "\xF4\x8F\xBF\xBF"};
+  const std::string bytes[] = {"\x01",
+                               "%",
+                               "*",
+                               "_",
+                               "a",
+                               "b",
+                               "\x7F",
+                               "\xC2\x80",
+                               "\xED\x9F\xBF",
+                               "\xEE\x80\x80",
+                               "\xF4\x8F\xBF\xBF"};
   std::vector<std::string> all{""};
   for (std::size_t begin = 0, round = 0; round < 3; ++round) {
     for (const std::size_t end = all.size(); begin < end; ++begin) {

@@ -96,8 +96,8 @@ TEST_F(RedisStoreTest, AFullServerThatDoesNotEvictRefusesTheWriteAndKeepsTheRest
   std::size_t stored = 0;
   std::optional<Error> refused;
   for (; stored < 100 && !refused; ++stored) {
-    const auto set = loop_.run(opened.store().set(
-        "acme", Write("k" + std::to_string(stored), std::string(500'000, 'v'))));
+    const auto set = loop_.run(
+        opened.store().set("acme", Write("k" + std::to_string(stored), std::string(500'000, 'v'))));
     if (!set) refused = set.error();
   }
   ASSERT_TRUE(refused) << "never full";

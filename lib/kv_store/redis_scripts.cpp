@@ -6,8 +6,8 @@ namespace plimsoll::kv {
 namespace {
 
 // Versions are microseconds of the server's clock, and larger than the last: whatever a crash takes
-// from the end of the log, or all of it, no version comes twice, unless the clock was set back, too.
-// Lua would print so large a number with an exponent.
+// from the end of the log, or all of it, no version comes twice, unless the clock was set back,
+// too. Lua would print so large a number with an exponent.
 constexpr const char* kWrite = R"lua(
 if ARGV[1] ~= '' then
   local held = redis.call('GETRANGE', KEYS[4], 0, 31)

@@ -11,8 +11,8 @@ namespace plimsoll::kv {
 ///
 ///   <prefix>e<place>          an entry: its version, a colon, its value. Has the ttl.
 ///   <prefix>i<place>          a tenant's index: a sorted set of its keys, all of score 0.
-///   <prefix>x                 places of entries that have had a ttl, by the time when it ends (ms).
-///   <prefix>n                 the last version.
+///   <prefix>x                 places of entries that have had a ttl, by the time when it ends
+///   (ms). <prefix>n                 the last version.
 ///
 /// A place is place_of: nothing in a tenant or a key can make one name another. An entry that
 /// expired leaves its key in the index until a list or a sweep meets it.
@@ -27,12 +27,12 @@ struct RedisKeys {
   [[nodiscard]] std::string counter() const { return prefix + 'n'; }
 };
 
-/// The scripts, each atomic. Data, so that a test can take a protection out and that other tools can
-/// run the very same.
+/// The scripts, each atomic. Data, so that a test can take a protection out and that other tools
+/// can run the very same.
 struct RedisScripts {
   /// KEYS: counter, index, expiries, and an entry for each write. ARGV: the version that the first
-  /// entry must have, 0 for none, empty for any; then for each write value, ttl in ms or empty, key,
-  /// place. The new versions, or nil where the entry has another.
+  /// entry must have, 0 for none, empty for any; then for each write value, ttl in ms or empty,
+  /// key, place. The new versions, or nil where the entry has another.
   redis::Script write;
   /// KEYS: entry, index. ARGV: key. 1 where there was an entry.
   redis::Script erase;

@@ -202,8 +202,8 @@ asio::awaitable<Result<bool>> RedisStore::do_erase(std::string tenant, std::stri
 
 asio::awaitable<Result<Store::Found>> RedisStore::do_list(std::string tenant, Range range) {
   std::vector<std::string> keys{keys_.index(tenant)};
-  std::vector<std::string> arguments{'[' + range.from, '(' + range.end,
-                                     std::to_string(range.limit), keys_.entries(tenant)};
+  std::vector<std::string> arguments{'[' + range.from, '(' + range.end, std::to_string(range.limit),
+                                     keys_.entries(tenant)};
   Result<redis::Reply> reply =
       co_await scripts_.list.run(channel_, std::move(keys), std::move(arguments));
   if (!reply) co_return fail(std::move(reply.error()));

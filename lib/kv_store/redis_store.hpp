@@ -20,10 +20,10 @@ struct RedisConfig {
 
 /// What an acknowledgement of a Redis promises, by its settings.
 enum class Durability {
-  kMemory,        ///< Nothing is written, or only snapshots: a restart loses what came since.
-  kSystem,        ///< Written (appendfsync no, or not told): outlives a kill, not a loss of power.
-  kEverySecond,   ///< Outlives a kill; a loss of power takes the last one to two seconds.
-  kAlways,        ///< Synced before the answer: outlives both.
+  kMemory,       ///< Nothing is written, or only snapshots: a restart loses what came since.
+  kSystem,       ///< Written (appendfsync no, or not told): outlives a kill, not a loss of power.
+  kEverySecond,  ///< Outlives a kill; a loss of power takes the last one to two seconds.
+  kAlways,       ///< Synced before the answer: outlives both.
 };
 
 /// "memory", "system", "everysec" or "always".
@@ -31,19 +31,20 @@ enum class Durability {
 
 /// The fast subject, on one Redis (no cluster), by scripts that are each atomic.
 ///
-/// Acknowledged means done in the server's memory, and on its disk as far as `durability` says: with
-/// Redis' own defaults that is not at all, and a restart loses everything. Nothing is hidden of it,
-/// but nothing is promised beyond it either. Versions are not used twice even then (redis_scripts.hpp).
+/// Acknowledged means done in the server's memory, and on its disk as far as `durability` says:
+/// with Redis' own defaults that is not at all, and a restart loses everything. Nothing is hidden
+/// of it, but nothing is promised beyond it either. Versions are not used twice even then
+/// (redis_scripts.hpp).
 ///
-/// A get is one GET; everything is one round trip, and calls of one turn of the loop travel together.
-/// A listing goes through the tenant's own index: its cost is the page's, not the database's, as SCAN's
-/// would be. A set_all is one script, so others wait for it.
+/// A get is one GET; everything is one round trip, and calls of one turn of the loop travel
+/// together. A listing goes through the tenant's own index: its cost is the page's, not the
+/// database's, as SCAN's would be. A set_all is one script, so others wait for it.
 ///
 /// Thread safety and errors: as Store and Channel. REQUIRES: the channel outlives the store.
 class RedisStore final : public Store {
  public:
-  /// Asks the server what it promises. Errors: kRefused where it may evict entries and `config` does
-  /// not allow it; the channel's.
+  /// Asks the server what it promises. Errors: kRefused where it may evict entries and `config`
+  /// does not allow it; the channel's.
   [[nodiscard]] static asio::awaitable<Result<std::unique_ptr<RedisStore>>> open(
       redis::Channel& channel, RedisConfig config);
   /// The same with scripts of the caller's own, e.g. a test's.

@@ -162,9 +162,9 @@ TYPED_TEST_P(StoreRules, EachBadInputIsRefusedByItself) {
   const auto answers = this->run_all(std::move(works));
   EXPECT_TRUE(answers.front()) << "a neighbour of bad input";
   EXPECT_TRUE(answers.back()) << "a neighbour of bad input";
-  const char* whys[] = {"tenant is empty", "key is empty",  "NUL at byte 1",  "NUL at byte 1",
-                        "NUL at byte 1",   "not UTF-8",     "at most 1024",   "at most 128",
-                        "at most 1048576", "ttl is 0 ms",   "version is -1"};
+  const char* whys[] = {"tenant is empty", "key is empty", "NUL at byte 1", "NUL at byte 1",
+                        "NUL at byte 1",   "not UTF-8",    "at most 1024",  "at most 128",
+                        "at most 1048576", "ttl is 0 ms",  "version is -1"};
   for (std::size_t i = 0; i < std::size(whys); ++i) {
     ASSERT_FALSE(answers[i + 1]) << whys[i];
     refused(answers[i + 1].error(), whys[i]);
@@ -206,8 +206,7 @@ TYPED_TEST_P(StoreRules, OfManyCompareAndSetsAtOnceOneWins) {
   const auto version = this->set("acme", "k", "0");
   std::vector<asio::awaitable<Result<Version>>> works;
   for (int i = 0; i < 20; ++i) {
-    works.push_back(
-        this->store_->compare_and_set("acme", Write("k", std::to_string(i)), version));
+    works.push_back(this->store_->compare_and_set("acme", Write("k", std::to_string(i)), version));
   }
   const auto answers = this->run_all(std::move(works));
   const auto won = std::ranges::count_if(answers, [](const auto& a) { return a.has_value(); });
@@ -351,8 +350,7 @@ TYPED_TEST_P(StoreRules, ACursorOfAnotherTenantOrPrefixIsRefused) {
   ASSERT_FALSE(page.cursor.empty());
   EXPECT_EQ(this->bad(this->store_->list("evil", "p", 1, page.cursor)).code, Errc::kRefused);
   EXPECT_EQ(this->bad(this->store_->list("acme", "", 1, page.cursor)).code, Errc::kRefused);
-  EXPECT_EQ(this->bad(this->store_->list("acme", "p", 1, "nonsense")).code,
-            Errc::kInvalidArgument);
+  EXPECT_EQ(this->bad(this->store_->list("acme", "p", 1, "nonsense")).code, Errc::kInvalidArgument);
   EXPECT_EQ(this->good(this->store_->list("acme", "p", 5, page.cursor)).entries.size(), 2U);
 }
 
@@ -361,8 +359,8 @@ TYPED_TEST_P(StoreRules, ABatchAnswersInTheOrderOfItsKeysAndTwiceWhereAKeyStands
   const auto b = this->set("acme", "b", "2");
   this->set("evil", "c", "another's");
   const auto found = this->good(this->store_->get_all("acme", {"b", "none", "a", "b", "c"}));
-  EXPECT_THAT(found, ElementsAre(Entry("2", b), std::nullopt, Entry("1", a), Entry("2", b),
-                                 std::nullopt));
+  EXPECT_THAT(found,
+              ElementsAre(Entry("2", b), std::nullopt, Entry("1", a), Entry("2", b), std::nullopt));
 }
 
 TYPED_TEST_P(StoreRules, OfAKeyThatStandsTwiceInABatchTheLastIsStoredAndEachHasItsVersion) {

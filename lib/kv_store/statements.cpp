@@ -16,8 +16,8 @@ namespace {
 // would begin where a reader of the old one still stands. A sequence never goes back, not even over
 // a crash. It has no cache, or later writes of a key could have smaller versions.
 //
-// Two programs that start at once must not both create: CREATE IF NOT EXISTS alone fails then with a
-// unique violation in the catalogue.
+// Two programs that start at once must not both create: CREATE IF NOT EXISTS alone fails then with
+// a unique violation in the catalogue.
 constexpr std::string_view kDdl = R"sql(
 SELECT pg_advisory_xact_lock(hashtextextended('plimsoll.kv_store.install', 0));
 CREATE SEQUENCE IF NOT EXISTS {schema}.versions INCREMENT BY {block} START {block} CACHE 1;
@@ -35,8 +35,7 @@ CREATE INDEX IF NOT EXISTS entries_by_expiry ON {schema}.entries (expires_at)
 
 // "Lives" by the server's clock as it stands at the row, not at the transaction's begin.
 constexpr std::string_view kLives = "(e.expires_at IS NULL OR e.expires_at > clock_timestamp())";
-constexpr std::string_view kExpiry =
-    "clock_timestamp() + $4::bigint * interval '1 millisecond'";
+constexpr std::string_view kExpiry = "clock_timestamp() + $4::bigint * interval '1 millisecond'";
 
 constexpr std::string_view kGet =
     "SELECT e.value, e.version FROM {schema}.entries e "

@@ -74,8 +74,8 @@ asio::awaitable<Result<bool>> Store::erase(std::string tenant, std::string key) 
   return do_erase(std::move(tenant), std::move(key));
 }
 
-asio::awaitable<Result<Page>> Store::list(std::string tenant, std::string prefix,
-                                          std::size_t limit, std::string cursor) {
+asio::awaitable<Result<Page>> Store::list(std::string tenant, std::string prefix, std::size_t limit,
+                                          std::string cursor) {
   if (auto bad = all_of(check_tenant("list", tenant), check_prefix("list", prefix),
                         check_limit("list", limit));
       !bad) {

@@ -23,8 +23,9 @@ namespace asio = boost::asio;
 /// Thread safety: none; all calls on the store's executor, by coroutines that run on it.
 /// REQUIRES: the store outlives every call.
 /// Errors: kInvalidArgument for what breaks a limit of types.hpp, found before anything is sent, so
-/// that it concerns this caller alone; and the subject's. After kUnavailable, kTimeout or kCancelled
-/// a write may have been done, unless `Error::unsent` says otherwise: read before trying again.
+/// that it concerns this caller alone; and the subject's. After kUnavailable, kTimeout or
+/// kCancelled a write may have been done, unless `Error::unsent` says otherwise: read before trying
+/// again.
 class Store {
  public:
   Store(const Store&) = delete;
@@ -54,9 +55,9 @@ class Store {
   /// Whether there was an entry.
   [[nodiscard]] asio::awaitable<Result<bool>> erase(std::string tenant, std::string key);
 
-  /// At most `limit` keys that begin with the prefix, in the order of bytes, from the cursor's place
-  /// on. Keys that are there during the whole listing come exactly once. Nothing in a prefix is a
-  /// pattern. Errors: kRefused for a cursor of another tenant or prefix.
+  /// At most `limit` keys that begin with the prefix, in the order of bytes, from the cursor's
+  /// place on. Keys that are there during the whole listing come exactly once. Nothing in a prefix
+  /// is a pattern. Errors: kRefused for a cursor of another tenant or prefix.
   [[nodiscard]] asio::awaitable<Result<Page>> list(std::string tenant, std::string prefix,
                                                    std::size_t limit, std::string cursor = {});
 

@@ -63,7 +63,8 @@ pg::BatchWriterPtr erase_writer(StatementsPtr statements) {
 Folded fold_writes(const std::string& tenant, std::vector<Write> writes) {
   std::vector<std::size_t> order(writes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::string_view(writes[i].key); });
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t i) { return std::string_view(writes[i].key); });
   Folded folded;
   folded.slot_of.resize(writes.size());
   folded.newer_of.resize(writes.size());
@@ -89,7 +90,8 @@ Folded fold_writes(const std::string& tenant, std::vector<Write> writes) {
     begin = end;
   }
   folded.slots = slot;
-  folded.params = pg::params(tenants.take(), keys.take(), values.take(), ttls.take(), counts.take());
+  folded.params =
+      pg::params(tenants.take(), keys.take(), values.take(), ttls.take(), counts.take());
   return folded;
 }
 

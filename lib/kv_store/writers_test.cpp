@@ -32,8 +32,8 @@ TEST(KvWriters, ASetAloneIsThePlainUpsertAndManyAreOneStatement) {
 
 TEST(KvWriters, ASwapExpectsAVersionAndACreateNone) {
   const auto all = statements();
-  const auto both = swap_writer(all)->write(slots(
-      {swap_item("acme", Write("k", "v"), 7), swap_item("acme", Write("n", "v"), kAbsent)}));
+  const auto both = swap_writer(all)->write(
+      slots({swap_item("acme", Write("k", "v"), 7), swap_item("acme", Write("n", "v"), kAbsent)}));
   ASSERT_EQ(both.size(), 2U);
   EXPECT_EQ(both[0].query.sql, all->swap.sql);
   EXPECT_EQ(both[0].query.params.back(), "7");
@@ -56,9 +56,8 @@ TEST(KvWriters, ABatchIsSortedAndFoldedToTheLastOfEachKey) {
   EXPECT_EQ(folded.slots, 2U);
   EXPECT_THAT(folded.slot_of, ElementsAre(1U, 0U, 1U, 1U));
   EXPECT_THAT(folded.newer_of, ElementsAre(2U, 0U, 1U, 0U));
-  EXPECT_THAT(folded.params,
-              ElementsAre(R"({"acme","acme"})", R"({"a","b"})", R"({"2","4"})", R"({NULL,"8"})",
-                          R"({"1","3"})"));
+  EXPECT_THAT(folded.params, ElementsAre(R"({"acme","acme"})", R"({"a","b"})", R"({"2","4"})",
+                                         R"({NULL,"8"})", R"({"1","3"})"));
 }
 
 TEST(KvWriters, ARowReservesAVersionForEachWriteThatABatchMayFold) {
