@@ -1,21 +1,16 @@
 #include "bench/kv_store/crash.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <atomic>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <future>
 #include <optional>
 #include <thread>
 
+#include "bench/kv_store/crash_callers.hpp"
 #include "fixtures/postgres/client.hpp"
 #include "fixtures/postgres/local.hpp"
 #include "lib/core/clock.hpp"
 #include "lib/core/rng.hpp"
-#include "lib/core/with_timeout.hpp"
 #include "lib/kv_store/postgres_store.hpp"
 #include "lib/load/subject_thread.hpp"
 
@@ -24,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t kKeysOfACaller = 8;
 constexpr std::uint64_t kAcknowledgedBeforeAKill = 50;
 
 /// One server, one store, and callers that come anew in each cycle.
@@ -37,30 +31,20 @@ class Crash {
 
   [[nodiscard]] Result<void> begin();
   [[nodiscard]] Result<void> cycle();
-  [[nodiscard]] CrashCounts counts() const;
+  [[nodiscard]] const CrashCounts& counts() const noexcept { return counts_; }
 
  private:
-  [[nodiscard]] asio::awaitable<void> call(std::size_t caller);
-  [[nodiscard]] asio::awaitable<bool> write(std::size_t caller, std::int64_t number);
-  [[nodiscard]] asio::awaitable<bool> add();
   [[nodiscard]] asio::awaitable<Result<void>> install();
   [[nodiscard]] asio::awaitable<Result<void>> close();
   [[nodiscard]] Result<void> kill_under_load();
   [[nodiscard]] Result<void> judge();
-  [[nodiscard]] bool note(const Error& error);
 
   CrashOptions options_;
   Rng rng_;
   std::optional<fixtures::LocalPostgres> server_;
   std::unique_ptr<kv::PostgresStore> store_;
-  std::vector<std::int64_t> numbers_;  ///< The last of each caller.
-  WriteLedger ledger_;
-  std::int64_t additions_ = 0;  ///< Acknowledged, of a cycle.
-  std::int64_t unknown_additions_ = 0;
-  std::int64_t counter_ = 0;  ///< As it was found after the last cycle.
+  std::optional<CrashCallers> callers_;
   CrashCounts counts_;
-  std::atomic<bool> stop_{false};
-  std::atomic<std::uint64_t> acknowledged_{0};
   load::SubjectThread thread_;  ///< Last: it ends before what its coroutines refer to.
 };
 
@@ -82,7 +66,7 @@ Result<void> Crash::begin() {
   auto store = kv::PostgresStore::make(thread_.executor(), std::move(config));
   if (!store) return fail(store.error());
   store_ = std::move(*store);
-  numbers_.assign(options_.callers, 0);
+  callers_.emplace(*store_, options_.callers);
   if (auto installed = thread_.call(install()); !installed) return installed;
   // The table itself must be there after the first kill, whatever the server promises of the rest.
   if (auto written = sql->query("CHECKPOINT"); !written) return fail(written.error());
@@ -92,10 +76,8 @@ Result<void> Crash::begin() {
 asio::awaitable<Result<void>> Crash::install() {
   Result<void> installed = co_await store_->install();
   if (!installed) co_return installed;
-  kv::Write write("counter", "0");
-  Result<kv::Version> version = co_await store_->set("sum", std::move(write));
-  if (!version) co_return fail(std::move(version.error()));
-  co_return Result<void>{};
+  Result<void> begun = co_await callers_->begin();
+  co_return begun;
 }
 
 asio::awaitable<Result<void>> Crash::close() {
@@ -103,72 +85,10 @@ asio::awaitable<Result<void>> Crash::close() {
   co_return Result<void>{};
 }
 
-bool Crash::note(const Error& error) {
-  counts_.kinds.emplace(name(error.code));
-  return false;
-}
-
-asio::awaitable<void> Crash::call(std::size_t caller) {
-  asio::steady_timer pause(thread_.executor());
-  while (!stop_) {
-    const std::int64_t number = ++numbers_[caller];
-    bool done = false;
-    if (number % 8 == 7) {
-      done = co_await add();
-    } else {
-      done = co_await write(caller, number);
-    }
-    if (done) continue;
-    pause.expires_after(2ms);
-    [[maybe_unused]] const auto waited = co_await pause.async_wait(kAsValue);
-  }
-}
-
-asio::awaitable<bool> Crash::write(std::size_t caller, std::int64_t number) {
-  const std::string key = fmt::format("{}.{}", caller, number % kKeysOfACaller);
-  const WriteLedger::Write entry{number % 11 == 0, number};
-  std::optional<Error> error;
-  if (entry.is_erase) {
-    Result<bool> erased = co_await store_->erase("acme", key);
-    if (!erased) error = erased.error();
-  } else {
-    kv::Write what(key, std::to_string(number));
-    Result<kv::Version> version = co_await store_->set("acme", std::move(what));
-    if (!version) error = version.error();
-  }
-  if (!error) {
-    ledger_.acknowledge(key, entry);
-    ++acknowledged_;
-    co_return true;
-  }
-  if (!error->unsent) ledger_.leave_unknown(key, entry);
-  co_return note(*error);
-}
-
-asio::awaitable<bool> Crash::add() {
-  Result<std::optional<kv::Entry>> entry = co_await store_->get("sum", "counter");
-  if (!entry) co_return note(entry.error());
-  if (!*entry) {
-    // A server that forgets may forget even this.
-    Error gone{Errc::kNotFound, "the counter is gone", {}};
-    co_return note(gone);
-  }
-  kv::Write write("counter", std::to_string(std::stoll((*entry)->value) + 1));
-  Result<kv::Version> version =
-      co_await store_->compare_and_set("sum", std::move(write), (*entry)->version);
-  if (version) {
-    ++additions_;
-    co_return true;
-  }
-  if (version.error().code == Errc::kConflict && version.error().sqlstate.empty()) co_return true;
-  if (!version.error().unsent) ++unknown_additions_;
-  co_return note(version.error());
-}
-
 Result<void> Crash::kill_under_load() {
-  const std::uint64_t goal = acknowledged_ + kAcknowledgedBeforeAKill;
+  const std::uint64_t goal = callers_->acknowledged() + kAcknowledgedBeforeAKill;
   const TimePoint give_up = Clock::now() + 60s;
-  while (acknowledged_ < goal) {
+  while (callers_->acknowledged() < goal) {
     if (Clock::now() > give_up) return fail(Errc::kTimeout, "no write was acknowledged for 60 s");
     std::this_thread::sleep_for(1ms);
   }
@@ -177,13 +97,13 @@ Result<void> Crash::kill_under_load() {
 }
 
 Result<void> Crash::cycle() {
-  stop_ = false;
+  callers_->stop(false);
   std::vector<std::future<void>> callers;
-  for (std::size_t caller = 0; caller < options_.callers; ++caller) {
-    callers.push_back(asio::co_spawn(thread_.executor(), call(caller), asio::use_future));
+  for (std::size_t caller = 0; caller < callers_->count(); ++caller) {
+    callers.push_back(asio::co_spawn(thread_.executor(), callers_->call(caller), asio::use_future));
   }
   const auto killed = kill_under_load();
-  stop_ = true;
+  callers_->stop(true);
   for (auto& caller : callers) caller.get();
   if (!killed) return killed;
   if (auto restarted = server_->restart(); !restarted) return restarted;
@@ -204,23 +124,8 @@ Result<void> Crash::judge() {
       found.emplace(row[1], std::stoll(row[2]));
     }
   }
-  const auto verdict = ledger_.judge(found);
-  counts_.lost += verdict.lost;
-  counts_.invented += verdict.invented;
-  const std::int64_t added = counter - counter_;
-  counts_.lost_updates += std::max<std::int64_t>(0, additions_ - added);
-  counts_.extra_updates += std::max<std::int64_t>(0, added - additions_ - unknown_additions_);
-  counter_ = counter;
-  additions_ = unknown_additions_ = 0;
-  ++counts_.cycles;
+  callers_->judge(found, counter, counts_);
   return {};
-}
-
-CrashCounts Crash::counts() const {
-  CrashCounts counts = counts_;
-  counts.acknowledged = ledger_.acknowledged();
-  counts.unknown = ledger_.unknown();
-  return counts;
 }
 
 }  // namespace
