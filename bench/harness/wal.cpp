@@ -69,7 +69,7 @@ Result<void> wait_for_at_most(Client& client, const std::string& counting, std::
   }
 }
 
-/// One pass' hold on the server: the lock, autovacuum off, and both given back.
+/// One pass' hold on the server: the lock, a quiet configuration, and both given back.
 class Pass {
  public:
   static Result<std::unique_ptr<Pass>> begin(const fixtures::Postgres& server,
@@ -77,10 +77,9 @@ class Pass {
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
   ~Pass() {
-    if (!is_held_) return;  // Another pass needs it off.
-    // Also where a killed pass had left it off. The lock ends with the connection.
-    (void)client_.query("ALTER SYSTEM RESET autovacuum");
-    (void)client_.query("SELECT pg_reload_conf()");
+    if (!is_held_) return;  // Another pass needs it so.
+    // Also where a killed pass had left it so. The lock ends with the connection.
+    for (const std::string& sql : fixtures::wal_pass_end()) (void)client_.query(sql);
   }
 
   Result<WalCost> measure(const WalPass& pass);
@@ -110,7 +109,7 @@ Result<std::unique_ptr<Pass>> Pass::begin(const fixtures::Postgres& server,
   const auto limited =
       pass->client_.query(fmt::format("SET lock_timeout = {}", std::max(patience.count(), 1L)));
   if (!limited) return fail(limited.error());
-  // Held while a pass runs, so that no other pass writes beside it or turns autovacuum on again.
+  // Held while a pass runs, so that no other pass writes beside it or takes its settings back.
   const auto locked = pass->client_.query(fixtures::kWalPassLock);
   if (!locked && locked.error().code == Errc::kTimeout) {
     return fail(Errc::kTimeout,
@@ -129,8 +128,9 @@ Result<void> Pass::prepare() {
       client_.query("CREATE EXTENSION IF NOT EXISTS pg_walinspect SCHEMA public");
   can_inspect_ = extension.has_value();
   if (!can_inspect_) inspect_error_ = extension.error().message;
-  for (const char* sql : {"SET synchronous_commit = on", "ALTER SYSTEM SET autovacuum = off",
-                          "SELECT pg_reload_conf()"}) {
+  std::vector<std::string> begin = fixtures::wal_pass_begin();
+  begin.emplace_back("SET synchronous_commit = on");
+  for (const std::string& sql : begin) {
     if (const auto done = client_.query(sql); !done) return fail(done.error());
   }
   return wait_for_at_most(
@@ -239,12 +239,23 @@ Result<std::optional<WalCost>> Pass::attempt(const WalPass& pass) {
   return std::optional<WalCost>(std::move(*cost));
 }
 
+/// A commit flushes the log at most once. What is beyond that somebody else did, or did before and
+/// handed in to the statistics only now: an idle session may keep its counts for ten seconds.
+bool has_foreign_fsyncs(const WalCost& cost) {
+  return cost.fsyncs && cost.commits && *cost.fsyncs > *cost.commits;
+}
+
+/// Foreign work only adds, so of several attempts the one with the fewest fsyncs is nearest.
 Result<WalCost> Pass::measure(const WalPass& pass) {
+  std::optional<WalCost> best;
   for (int i = 0; i < kAttempts; ++i) {
     auto cost = attempt(pass);
     if (!cost) return fail(cost.error());
-    if (cost->has_value()) return **cost;
+    if (!cost->has_value()) continue;
+    if (!best || (*cost)->fsyncs < best->fsyncs) best = std::move(*cost);
+    if (!has_foreign_fsyncs(*best)) break;
   }
+  if (best) return std::move(*best);
   return fail(Errc::kBusy, fmt::format("a checkpoint came into each of {} passes", kAttempts));
 }
 

@@ -37,10 +37,11 @@ struct WalCost {
   std::vector<std::string> issues{};  ///< Why a figure is less exact than it could be, or absent.
 };
 
-/// Runs the near-exact pass: CHECKPOINT, load, run, with autovacuum off and no checkpoint in
-/// between (three attempts). The log is read by pg_walinspect: record lengths without page images,
-/// of the resource managers that do the work, so that equal work gives equal bytes. Without the
-/// extension it is pg_stat_wal, which page headers make less exact.
+/// Runs the near-exact pass: CHECKPOINT, load, run, with autovacuum off, a WAL writer that sleeps,
+/// and no checkpoint in between (three attempts, also where there were more fsyncs than commits).
+/// The log is read by pg_walinspect: record lengths without page images, of the resource managers
+/// that do the work, so that equal work gives equal bytes. Without the extension it is pg_stat_wal,
+/// which page headers make less exact.
 ///
 /// Passes of several processes wait for each other. Blocks.
 ///

@@ -101,6 +101,44 @@ TEST_F(Wal, OfReadsIsNothing) {
   EXPECT_EQ(cost->bytes, 0U);
 }
 
+TEST_F(Wal, CountsNoFsyncThatTheServerDoesByTheClock) {
+  // Nobody waits for these commits, so that only the WAL writer would flush them, five times a
+  // second.
+  constexpr std::uint64_t kSlow = 10;
+  WalPass slow = pass({});
+  slow.run = [dsn = schema_->dsn()]() -> Result<std::uint64_t> {
+    const auto done =
+        execute(dsn, {"SET synchronous_commit = off", kInsert, "SELECT pg_sleep(0.3)"}, kSlow);
+    if (!done) return fail(done.error());
+    return kSlow;
+  };
+  const auto cost = measure_wal(server_, slow);
+  ASSERT_TRUE(cost) << cost.error().message;
+  EXPECT_EQ(cost->commits, kSlow);
+  EXPECT_LE(cost->fsyncs.value_or(kSlow), 2U);
+}
+
+TEST_F(Wal, CountsNoFsyncThatAnotherSessionHandsInLate) {
+  std::optional<Client> other;
+  int runs = 0;
+  WalPass disturbed = pass({kInsert});
+  disturbed.run = [&, run = disturbed.run]() -> Result<std::uint64_t> {
+    ++runs;
+    other.reset();
+    return run();
+  };
+  auto client = Client::connect(schema_->dsn());
+  ASSERT_TRUE(client);
+  other.emplace(std::move(*client));
+  ASSERT_TRUE(other->query("CREATE TABLE beside(x int)"));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(other->query("INSERT INTO beside VALUES (1)"));
+  const auto cost = measure_wal(server_, disturbed);
+  ASSERT_TRUE(cost) << cost.error().message;
+  EXPECT_EQ(cost->commits, kOperations);
+  EXPECT_LE(cost->fsyncs.value_or(0), kOperations + kOperations / 10);
+  EXPECT_GE(runs, 2);
+}
+
 TEST_F(Wal, ThatCheckpointsFallIntoIsNotBelieved) {
   int runs = 0;
   WalPass interrupted = pass({kInsert});

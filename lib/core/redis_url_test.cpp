@@ -73,9 +73,8 @@ TEST(RedisUrl, ReadsUnixSockets) {
 }
 
 TEST(RedisUrl, SurvivesItsText) {
-  for (const char* text :
-       {"redis://h", "redis://ann:p%40s%2Fs%3A%25@h:1/2", "redis://:x@[::1]:1/2",
-        "unix:///run/redis.sock", "unix://u:%3F%23@/a%20b/c.sock?db=15"}) {
+  for (const char* text : {"redis://h", "redis://ann:p%40s%2Fs%3A%25@h:1/2", "redis://:x@[::1]:1/2",
+                           "unix:///run/redis.sock", "unix://u:%3F%23@/a%20b/c.sock?db=15"}) {
     const auto url = parse(text);
     EXPECT_EQ(parse(url.text()), url) << text << " became " << url.text();
   }

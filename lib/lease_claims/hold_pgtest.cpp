@@ -19,7 +19,9 @@ class Holding : public LeaseTest {
     if (!leases || leases->size() != 1) throw std::runtime_error("nothing to hold");
     return leases->front();
   }
-  /// Of at least `least` updates, nine in ten wrote no index entry.
+  /// Of at least `least` updates, most wrote no index entry. None would be heap-only if an indexed
+  /// column changed; a few are not where somebody's snapshot (autovacuum's analyze on a busy
+  /// machine) keeps old versions, so that their pages fill up.
   void expect_heap_only(Worker& worker, int least) {
     // A backend hands in its counts at the end of a transaction, when told to.
     ASSERT_TRUE(worker.run(worker.connection().query("SELECT pg_stat_force_next_flush()")));
@@ -31,7 +33,7 @@ class Holding : public LeaseTest {
     ASSERT_EQ(counts.size(), 1U);
     const double updates = std::stod(counts.front()[0]);
     EXPECT_GE(updates, least);
-    EXPECT_GE(std::stod(counts.front()[1]), updates * 0.9);
+    EXPECT_GE(std::stod(counts.front()[1]), updates * 0.5);
   }
   void expire() { sql().rows("UPDATE schedules SET lease_until = clock_timestamp()"); }
 };

@@ -32,9 +32,7 @@ TEST(OutcomeOf, TheKindIsTheSqlstateOrTheNameOfTheError) {
   EXPECT_EQ(outcome_of({Errc::kTimeout, "why", {}}).error_kind, name(Errc::kTimeout));
 }
 
-TEST(OutcomeOf, AFailureIsNoWork) {
-  EXPECT_EQ(outcome_of({Errc::kRejected, "why", {}}).items, 0U);
-}
+TEST(OutcomeOf, AFailureIsNoWork) { EXPECT_EQ(outcome_of({Errc::kRejected, "why", {}}).items, 0U); }
 
 }  // namespace
 }  // namespace plimsoll::load

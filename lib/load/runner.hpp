@@ -47,11 +47,11 @@ struct Outcome {
                              ///< counts by it.
 };
 
-/// What became of an operation that failed, by what its caller can know. An operation that was never
-/// sent has failed; after a lost connection or a cancellation nobody knows whether it was done.
-/// `is_begun`: an earlier statement of the operation was answered, so that the server may have done
-/// a part of it even where the one that failed was not sent. The kind is the SQLSTATE, or else the
-/// error's name.
+/// What became of an operation that failed, by what its caller can know. An operation that was
+/// never sent has failed; after a lost connection or a cancellation nobody knows whether it was
+/// done. `is_begun`: an earlier statement of the operation was answered, so that the server may
+/// have done a part of it even where the one that failed was not sent. The kind is the SQLSTATE, or
+/// else the error's name.
 [[nodiscard]] Outcome outcome_of(const Error& error, bool is_begun = false);
 
 /// The thing under load. It is called on the subject's executor, never on the generator's thread.

@@ -21,6 +21,8 @@ constexpr std::array kRules{
     Rule{"query_timeout", Errc::kTimeout},
     Rule{"no such database", Errc::kNotFound},
     Rule{"no such user", Errc::kRefused},
+    Rule{"role \"", Errc::kRefused},
+    Rule{"does not exist", Errc::kNotFound},  // The server's own words about a database.
     Rule{"authentication failed", Errc::kRefused},
     Rule{"unsupported startup parameter", Errc::kInvalidArgument},
     Rule{"server conn crashed", Errc::kUnavailable},

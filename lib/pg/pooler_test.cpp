@@ -46,6 +46,8 @@ TEST(Pooler, TellsItsErrorsApartByTheirText) {
       {"no such user: nobody", Errc::kRefused},
       {"connection to server at \"127.0.0.1\", port 1 failed: FATAL:  08P01: no such database: x",
        Errc::kNotFound},
+      {"database \"x\" does not exist", Errc::kNotFound},
+      {"role \"x\" does not exist", Errc::kRefused},
   };
   for (const auto& [message, code] : cases) {
     EXPECT_TRUE(is_of_pooler(error_of(message))) << message;

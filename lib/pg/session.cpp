@@ -50,7 +50,8 @@ Session::~Session() {
 }
 
 SessionRegistry<Session>& Session::registry() const {
-  return asio::use_service<SessionRegistry<Session>>(asio::query(executor_, asio::execution::context));
+  return asio::use_service<SessionRegistry<Session>>(
+      asio::query(executor_, asio::execution::context));
 }
 
 bool Session::is_idle() const noexcept {

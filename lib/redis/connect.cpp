@@ -73,8 +73,7 @@ asio::awaitable<Result<Session::Socket>> open(RedisUrl url) {
     }
     reason = error.message();
   }
-  co_return fail(Errc::kUnavailable,
-                 fmt::format("no connection to {}: {}", url.display(), reason));
+  co_return fail(Errc::kUnavailable, fmt::format("no connection to {}: {}", url.display(), reason));
 }
 
 asio::awaitable<Result<std::shared_ptr<Session>>> log_in(Config config, RedisUrl url) {

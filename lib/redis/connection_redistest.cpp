@@ -37,9 +37,8 @@ TEST_F(ConnectionTest, KeepsEveryByteOfKeysAndValues) {
   const auto connection = connect();
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
-  for (const std::string& odd :
-       {std::string("\0", 1), std::string("\r\n"), std::string("$3\r\nGET\r\n"), std::string(),
-        all}) {
+  for (const std::string& odd : {std::string("\0", 1), std::string("\r\n"),
+                                 std::string("$3\r\nGET\r\n"), std::string(), all}) {
     ASSERT_TRUE(run(connection->command(Command("SET", key(odd), odd + all))));
     EXPECT_EQ(run(connection->command(Command("GET", key(odd))))->text(), odd + all);
     EXPECT_EQ(plain().text({"GET", key(odd)}), odd + all);

@@ -27,7 +27,10 @@ TEST_F(CountersTest, AreExactForEachKindOfCall) {
   std::vector<Command> commands(3, Command("PING"));
   commands.emplace_back("NOSUCH");
   const auto answers = run(connection_->pipeline(std::move(commands)));
-  expected += {.commands = 4, .errors = 1, .round_trips = 1, .bytes_sent = 3 * 14 + 16,
+  expected += {.commands = 4,
+               .errors = 1,
+               .round_trips = 1,
+               .bytes_sent = 3 * 14 + 16,
                .bytes_received = 3 * 7 + answers[3].error().message.size() + 3};
   EXPECT_EQ(connection_->counters(), expected);
 }
@@ -49,8 +52,8 @@ TEST_F(CountersTest, AgreeWithTheServersOwn) {
 }
 
 TEST_F(CountersTest, CountACallThatTimedOutOnceTheServerIsDoneWithIt) {
-  const auto late = run(connection_->command(Command("BLPOP", key("none"), "0.3"),
-                                             std::chrono::milliseconds(20)));
+  const auto late = run(
+      connection_->command(Command("BLPOP", key("none"), "0.3"), std::chrono::milliseconds(20)));
   ASSERT_EQ(late.error().code, Errc::kTimeout);
   EXPECT_EQ(connection_->counters().commands, 0U);
   ASSERT_TRUE(run(connection_->command(Command("PING"))));

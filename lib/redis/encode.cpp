@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kFraming = 32;
 
 constexpr std::array<std::string_view, 9> kManyAnswers{
-    "SUBSCRIBE",    "PSUBSCRIBE",   "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE",
-    "SUNSUBSCRIBE", "MONITOR",      "SYNC",       "PSYNC"};
+    "SUBSCRIBE",    "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE", "MONITOR",    "SYNC",       "PSYNC"};
 
 bool is_word(std::string_view word, std::string_view upper) noexcept {
   return std::ranges::equal(word, upper, [](char a, char b) {

@@ -26,8 +26,8 @@ std::string by_hiredis(const Command& command) {
     sizes.push_back(word.size());
   }
   char* text = nullptr;
-  const auto size = redisFormatCommandArgv(&text, static_cast<int>(words.size()), words.data(),
-                                          sizes.data());
+  const auto size =
+      redisFormatCommandArgv(&text, static_cast<int>(words.size()), words.data(), sizes.data());
   std::string out(text, static_cast<std::size_t>(size));
   redisFreeCommand(text);
   return out;

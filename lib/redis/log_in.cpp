@@ -16,7 +16,8 @@ Error judge_auth(const Error& error) {
   if (error.poisons_connection()) return error;
   if (error.code == Errc::kTimeout || error.code == Errc::kCancelled) return error;
   const auto prefix = known_prefix(error.message);
-  const bool wants_none = error.message.find("without any password configured") != std::string::npos;
+  const bool wants_none =
+      error.message.find("without any password configured") != std::string::npos;
   return {Errc::kRefused,
           wants_none ? "the server has no password for the default user, and the url gives one"
                      : fmt::format("the server refused the user or the password{}",

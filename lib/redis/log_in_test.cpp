@@ -48,9 +48,8 @@ TEST(JudgeLogIn, LetsInWhomTheServerLetsIn) {
 }
 
 TEST(JudgeLogIn, NeverQuotesWhatTheServerSaysOfThePassword) {
-  for (const char* text :
-       {"WRONGPASS invalid username-password pair: s3cret", "s3cret is wrong",
-        "ERR unknown command 'AUTH', with args beginning with: 's3cret'"}) {
+  for (const char* text : {"WRONGPASS invalid username-password pair: s3cret", "s3cret is wrong",
+                           "ERR unknown command 'AUTH', with args beginning with: 's3cret'"}) {
     const auto refused = judged("redis://:s3cret@h", {error(text), error("NOAUTH x"), ok()});
     EXPECT_EQ(refused.code, Errc::kRefused) << text;
     EXPECT_THAT(refused.message, Not(HasSubstr("s3cret")));

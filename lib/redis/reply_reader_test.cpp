@@ -38,7 +38,8 @@ Error error_of(std::string_view bytes, std::size_t limit = kRoomy) {
 }
 
 TEST(ReplyReader, ReadsEveryKind) {
-  const auto replies = read("+OK\r\n-ERR no\r\n:-42\r\n$3\r\na\r\n\r\n$0\r\n\r\n$-1\r\n*-1\r\n*0\r\n");
+  const auto replies =
+      read("+OK\r\n-ERR no\r\n:-42\r\n$3\r\na\r\n\r\n$0\r\n\r\n$-1\r\n*-1\r\n*0\r\n");
   ASSERT_TRUE(replies) << replies.error().message;
   ASSERT_EQ(replies->size(), 8U);
   EXPECT_EQ((*replies)[0], Reply::of(Kind::kStatus, "OK"));
@@ -71,7 +72,8 @@ TEST(ReplyReader, ReadsTreesInAnyPieces) {
 }
 
 TEST(ReplyReader, WaitsForTheRest) {
-  for (const char* half : {"", "$", "$5", "$5\r\nab", "$5\r\nabcde", "$5\r\nabcde\r", "*2\r\n:1\r\n"}) {
+  for (const char* half :
+       {"", "$", "$5", "$5\r\nab", "$5\r\nabcde", "$5\r\nabcde\r", "*2\r\n:1\r\n"}) {
     const auto replies = read(half);
     ASSERT_TRUE(replies) << half;
     EXPECT_TRUE(replies->empty()) << half;

@@ -47,7 +47,8 @@ void Session::encode_next() {
   while (is_open() && out_.size() - written_ < kOutputBytes) {
     const auto batch = queue_.next_to_send();
     if (batch == nullptr) return;
-    // What is written is moved away when it is the larger half: a byte is moved once on average at most.
+    // What is written is moved away when it is the larger half: a byte is moved once on average at
+    // most.
     if (written_ > out_.size() / 2) {
       out_.erase(0, written_);
       written_ = 0;

@@ -14,7 +14,7 @@ namespace plimsoll::redis {
 
 struct SupervisedConfig {
   Config connection;
-  std::chrono::milliseconds first_pause{50};     ///< Between two attempts; see Backoff.
+  std::chrono::milliseconds first_pause{50};  ///< Between two attempts; see Backoff.
   std::chrono::milliseconds longest_pause{5000};
   std::optional<std::uint64_t> seed;  ///< Of the pauses' random part; from the system unless set.
 };
