@@ -47,6 +47,48 @@ TEST_F(PostgresStoreTest, SetsOfManyCallersAreOneStatementAndOneCommit) {
             "100 1");
 }
 
+TEST_F(PostgresStoreTest, SetsOfAHotKeyCostNoMoreCommitsThanOneOfIt) {
+  good(store_->set("acme", Write("hot", "v")));
+  const auto before = store_->counters();
+  std::vector<asio::awaitable<Result<Version>>> works;
+  for (int i = 0; i < 200; ++i) works.push_back(store_->set("acme", Write("hot", "v")));
+  for (const auto& answer : loop_.run_all(std::move(works))) EXPECT_TRUE(answer);
+  EXPECT_LE(store_->counters().statements - before.statements, 2U);
+  EXPECT_EQ(store_->batches().folded, 199U);
+}
+
+TEST_F(PostgresStoreTest, TwoStoresThatWriteTheSameKeysInOppositeOrdersNeverDeadlock) {
+  auto other = make();
+  std::vector<Write> up;
+  for (int i = 0; i < 100; ++i) up.emplace_back("k" + std::to_string(i), "v");
+  const std::vector<Write> down(up.rbegin(), up.rend());
+  for (int round = 0; round < 20; ++round) {
+    std::vector<asio::awaitable<Result<std::vector<Version>>>> works;
+    works.push_back(store_->set_all("acme", up));
+    works.push_back(other->set_all("acme", down));
+    for (const auto& answer : loop_.run_all(std::move(works))) {
+      ASSERT_TRUE(answer) << answer.error().message;
+    }
+    std::vector<asio::awaitable<Result<Version>>> sets;
+    for (std::size_t i = 0; i < up.size(); ++i) {
+      sets.push_back(store_->set("acme", up[i]));
+      sets.push_back(other->set("acme", down[i]));
+    }
+    for (const auto& answer : loop_.run_all(std::move(sets))) {
+      ASSERT_TRUE(answer) << answer.error().message;
+    }
+    std::vector<asio::awaitable<Result<bool>>> erases;
+    for (std::size_t i = 0; i < up.size(); ++i) {
+      erases.push_back(store_->erase("acme", up[i].key));
+      erases.push_back(other->erase("acme", down[i].key));
+    }
+    for (const auto& answer : loop_.run_all(std::move(erases))) {
+      ASSERT_TRUE(answer) << answer.error().message;
+    }
+  }
+  EXPECT_EQ(db_.sql("SELECT count(*) FROM entries"), "0");
+}
+
 TEST_F(PostgresStoreTest, CompareAndSetsAndErasesShareCommitsToo) {
   good(store_->erase("acme", "warm"));
   const auto before = store_->counters();
@@ -67,6 +109,34 @@ TEST_F(PostgresStoreTest, ASetWithoutATtlIsAHeapOnlyUpdate) {
   EXPECT_TRUE(db_.becomes_true("pg_stat_get_tuples_updated('entries'::regclass) = 39"));
   // A page that is full takes one that is not.
   EXPECT_EQ(db_.sql("SELECT pg_stat_get_tuples_hot_updated('entries'::regclass) >= 35"), "t");
+}
+
+// Values that are stored out of line, too: what is compared is the row, and no index has the value.
+TEST_F(PostgresStoreTest, ASetOfALargeValueIsAHeapOnlyUpdateToo) {
+  const std::string large(200'000, 'v');
+  for (int i = 0; i < 20; ++i) good(store_->set("acme", Write("k", std::to_string(i) + large)));
+  store_.reset();
+  EXPECT_TRUE(db_.becomes_true("pg_stat_get_tuples_updated('entries'::regclass) = 19"));
+  EXPECT_EQ(db_.sql("SELECT pg_stat_get_tuples_hot_updated('entries'::regclass) >= 17"), "t");
+}
+
+TEST_F(PostgresStoreTest, ASetThatChangesATtlIsNotHeapOnlyAsTheDocumentationSays) {
+  for (int i = 0; i < 20; ++i) good(store_->set("acme", Write("k", "v", 1h)));
+  store_.reset();
+  EXPECT_TRUE(db_.becomes_true("pg_stat_get_tuples_updated('entries'::regclass) = 19"));
+  EXPECT_EQ(db_.sql("SELECT pg_stat_get_tuples_hot_updated('entries'::regclass)"), "0");
+}
+
+// What row-level security lets an index do: a range it does, LIKE it does not.
+TEST_F(PostgresStoreTest, TheOperatorsOfAListLeakNothingAndLikeMay) {
+  const auto leakproof = [&](const std::string& function) {
+    return db_.sql("SELECT proleakproof FROM pg_proc WHERE oid = '" + function + "'::regprocedure");
+  };
+  for (const char* function :
+       {"texteq(text,text)", "text_ge(text,text)", "text_lt(text,text)"}) {
+    EXPECT_EQ(leakproof(function), "t") << function;
+  }
+  EXPECT_EQ(leakproof("textlike(text,text)"), "f");
 }
 
 TEST_F(PostgresStoreTest, AListReadsARangeOfThePrimaryKeyAndNoMore) {
