@@ -48,6 +48,7 @@ TEST(KvPlace, NoKeyOfARedisIsAnothersOrOfAnotherKind) {
   ++seen[keys.expiries()];
   for (const auto& [name, times] : seen) EXPECT_EQ(times, 1) << name;
   EXPECT_EQ(keys.entry("acme", "k"), keys.entries("acme") + "k");
+  EXPECT_EQ(keys.entry("acme", "k"), "p:e" + place_of("acme", "k"));
 }
 
 }  // namespace
