@@ -43,6 +43,18 @@ Result<fixtures::Postgres> postgres() {
   return server;
 }
 
+Result<fixtures::Redis> redis() {
+  auto server = fixtures::Infra::instance().redis();
+  if (!server || used_infra().servers.contains("redis")) return server;
+  used_infra().servers["redis"] = {{"provider", name(server->provider)},
+                                   {"version", server->version},
+                                   {"major", server->major},
+                                   {"settings", server->settings},
+                                   {"settings_hash", server->settings_hash}};
+  if (server->server_pid > 0) host_watch().add_server(server->server_pid);
+  return server;
+}
+
 std::optional<std::string> postgres_death() {
   if (!postmaster || fixtures::liveness(*postmaster) != fixtures::Liveness::kDead) {
     return std::nullopt;
