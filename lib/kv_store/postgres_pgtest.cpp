@@ -132,8 +132,7 @@ TEST_F(PostgresStoreTest, TheOperatorsOfAListLeakNothingAndLikeMay) {
   const auto leakproof = [&](const std::string& function) {
     return db_.sql("SELECT proleakproof FROM pg_proc WHERE oid = '" + function + "'::regprocedure");
   };
-  for (const char* function :
-       {"texteq(text,text)", "text_ge(text,text)", "text_lt(text,text)"}) {
+  for (const char* function : {"texteq(text,text)", "text_ge(text,text)", "text_lt(text,text)"}) {
     EXPECT_EQ(leakproof(function), "t") << function;
   }
   EXPECT_EQ(leakproof("textlike(text,text)"), "f");
