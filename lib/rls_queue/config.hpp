@@ -32,7 +32,7 @@ struct Config {
   pg::Config connection;
   Subject subject = Subject::kPool;
   std::size_t connections = 4;     ///< kPool only; the others have one.
-  std::size_t depth = 32;          ///< Jobs under way on one connection; kSerial has one.
+  std::size_t depth = 16;          ///< Jobs under way on one connection; kSerial has one.
   std::size_t max_waiting = 4096;  ///< Jobs that wait; beyond it kBusy.
   std::size_t max_job_bytes = std::size_t{16} << 20U;  ///< Statements and parameters of one job.
   /// The dsn leads to a pooler that hands connections on between transactions: nothing is prepared
