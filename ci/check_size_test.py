@@ -78,6 +78,11 @@ class CheckSize(unittest.TestCase):
                 "static std::vector<int> values{1, 2};\nint g() { auto h = [] { return 1; }; return h(); }\n}\n")
         self.assertEqual(names(text), ["A::f", "A::A", "Suite.Case", "g"])
 
+    def test_a_shift_or_a_comparison_among_default_arguments_opens_no_template(self):
+        for default in ("1UL << 20", "1 < 2"):
+            text = f"int f(std::size_t a = {default}) {{\n" + "  ;\n" * 69 + "}\n"
+            self.assertEqual(self.complaints({"lib/a.cpp": text}), ["lib/a.cpp:1: f has 71 lines; at most 70"])
+
     def test_python_functions_are_measured_too(self):
         text = "#!/usr/bin/env python3\ndef f():\n" + "    a = 1\n" * 70
         self.assertEqual(self.complaints({"ci/tool": text}), ["ci/tool:2: f has 71 lines; at most 70"])

@@ -92,7 +92,8 @@ def _without_nested(text, opening, closing):
 def _without_templates(head):
     """Takes template arguments out, so that a function type among them does not look like parameters."""
     head = re.sub(r"\boperator\s*(<=>|<<=|>>=|<<|>>|<=|>=|<|>|->\*?|\(\s*\))", "operator_", head)
-    head = head.replace("->", "  ")
+    head = head.replace("->", "  ").replace("<<", "  ")
+    head = re.sub(r"(?<!template) < ", "   ", head)  # The formatter sets spaces about a comparison alone.
     return _without_nested(head, "<", ">")
 
 
