@@ -3,35 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+
+#include "lib/core/utf8.hpp"
 
 namespace plimsoll::lease {
-namespace {
-
-/// Length of the UTF-8 sequence that starts at `text[at]`, 0 when it is not one that PostgreSQL
-/// takes: overlong forms, surrogates and what lies beyond U+10FFFF are not.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t offset) {
-    return at + offset < text.size() ? static_cast<unsigned char>(text[at + offset]) : 0U;
-  };
-  const auto tail = [&](std::size_t offset) { return (byte(offset) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80U) return 1;
-  if (lead >= 0xC2U && lead <= 0xDFU) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0U && lead <= 0xEFU) {
-    const bool overlong = lead == 0xE0U && byte(1) < 0xA0U;
-    const bool surrogate = lead == 0xEDU && byte(1) > 0x9FU;
-    return tail(1) && tail(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (lead >= 0xF0U && lead <= 0xF4U) {
-    const bool overlong = lead == 0xF0U && byte(1) < 0x90U;
-    const bool beyond = lead == 0xF4U && byte(1) > 0x8FU;
-    return tail(1) && tail(2) && tail(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
-}
-
-}  // namespace
 
 Result<void> check_name(std::string_view what, std::string_view role, std::string_view name) {
   if (name.empty()) {
@@ -42,17 +17,11 @@ Result<void> check_name(std::string_view what, std::string_view role, std::strin
                 fmt::format("{}: the {} has {} bytes, at most {} are allowed", what, role,
                             name.size(), kMaxNameBytes));
   }
-  for (std::size_t at = 0; at < name.size();) {
-    if (name[at] == '\0') {
-      return fail(Errc::kInvalidArgument,
-                  fmt::format("{}: the {} holds a NUL at byte {}", what, role, at));
-    }
-    const std::size_t length = sequence_length(name, at);
-    if (length == 0) {
-      return fail(Errc::kInvalidArgument,
-                  fmt::format("{}: the {} is not UTF-8 at byte {}", what, role, at));
-    }
-    at += length;
+  if (const auto at = utf8_fault(name)) {
+    return fail(Errc::kInvalidArgument,
+                name[*at] == '\0'
+                    ? fmt::format("{}: the {} holds a NUL at byte {}", what, role, *at)
+                    : fmt::format("{}: the {} is not UTF-8 at byte {}", what, role, *at));
   }
   return {};
 }
