@@ -28,16 +28,14 @@ struct Config {
       : connection(std::move(where)), subject(how) {}
 
   /// Logs in as a role that row-level security binds. Its statement_timeout is a job's, unless the
-  /// job has one of its own.
+  /// job has one of its own. Where it is `pooled`, nothing is prepared under a name, and what other
+  /// clients left in a session is no reason to refuse it.
   pg::Config connection;
   Subject subject = Subject::kPool;
   std::size_t connections = 4;     ///< kPool only; the others have one.
   std::size_t depth = 16;          ///< Jobs under way on one connection; kSerial has one.
   std::size_t max_waiting = 4096;  ///< Jobs that wait; beyond it kBusy.
   std::size_t max_job_bytes = std::size_t{16} << 20U;  ///< Statements and parameters of one job.
-  /// The dsn leads to a pooler that hands connections on between transactions: nothing is prepared
-  /// under a name, and what other clients left in a session is no reason to refuse it.
-  bool pooled = false;
   Settings settings;
 };
 

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "fixtures/infra.hpp"
+#include "fixtures/pgbouncer/local.hpp"
+#include "fixtures/pgbouncer/route.hpp"
 #include "lib/rls_queue/queue.hpp"
 #include "lib/rls_queue/schema.hpp"
 
@@ -109,6 +111,11 @@ inline constexpr std::string_view kOutOfOrder =
     "SELECT count(*) FROM (SELECT n, lag(n) OVER (PARTITION BY tenant, caller ORDER BY seq) AS "
     "before FROM log) each WHERE n < before";
 
+inline constexpr std::string_view kIdentityIsSet =
+    "SELECT concat(current_setting('plimsoll.tenant', true), current_setting('plimsoll.user', "
+    "true), current_setting('plimsoll.roles', true), current_setting('plimsoll.actor', true)) <> "
+    "''";
+
 /// A job writes down what it saw, and as whom it was submitted: not as whom the server took it.
 inline constexpr std::string_view kLook =
     "INSERT INTO seen (as_tenant, saw_tenant, rows) SELECT $1, tenant, count(*) FROM notes GROUP "
@@ -129,6 +136,7 @@ class RlsTest : public ::testing::Test {
   void build(const fixtures::Postgres& server, const Protection& protection) {
     static int number = 0;
     const auto suffix = fmt::format("rls_{}", ++number);
+    server_ = server;
     sql_.reset();
     role_.reset();
     schema_.reset();
@@ -149,12 +157,39 @@ class RlsTest : public ::testing::Test {
                     role_->name()));
   }
 
+  /// From now on `config` leads through a PgBouncer that has so many connections to the server.
+  void start_pooler(int size) {
+    fixtures::LocalPgbouncer::Options options;
+    options.server_dsn = server_.dsn;
+    options.default_pool_size = size;
+    auto started = fixtures::LocalPgbouncer::start(std::move(options));
+    if (!started) throw std::runtime_error(started.error().message);
+    pooler_.emplace(std::move(*started));
+    auto route = fixtures::SchemaRoute::create(fixtures::describe(*pooler_), *schema_);
+    if (!route) throw std::runtime_error(route.error().message);
+    route_.emplace(std::move(*route));
+    pool_size_ = size;
+  }
+  /// Server connections of the pooler on which an identity is set between two jobs: all are held at
+  /// once, so each is looked at.
+  std::int64_t identities_behind_the_pooler() {
+    std::vector<std::unique_ptr<Plain>> all;
+    std::int64_t left = 0;
+    for (int i = 0; i < pool_size_; ++i) {
+      all.push_back(std::make_unique<Plain>(*role_->dsn_by(route_->dsn())));
+      all.back()->text("BEGIN");
+      left += all.back()->text(std::string(kIdentityIsSet)) == "t" ? 1 : 0;
+    }
+    return left;
+  }
+
   void sql(const std::string& text) { sql_->text(text); }
   std::int64_t number(std::string_view query) { return sql_->number(std::string(query)); }
   Plain& plain() { return *sql_; }
 
   [[nodiscard]] Config config(Subject subject) const {
-    Config made(pg::Config(role_->dsn()), subject);
+    Config made(pg::Config(route_ ? *role_->dsn_by(route_->dsn()) : role_->dsn()), subject);
+    made.connection.pooled = route_.has_value();
     made.connections = 2;
     return made;
   }
@@ -177,10 +212,7 @@ class RlsTest : public ::testing::Test {
   /// Connections on which an identity is set between two jobs. One that was killed and not missed
   /// yet holds none.
   std::int64_t identities_left(Queue& queue) {
-    const auto answers = loop_.run(queue.inspect(pg::Query(
-        "SELECT concat(current_setting('plimsoll.tenant', true), "
-        "current_setting('plimsoll.user', true), current_setting('plimsoll.roles', true), "
-        "current_setting('plimsoll.actor', true)) <> ''")));
+    const auto answers = loop_.run(queue.inspect(pg::Query(std::string(kIdentityIsSet))));
     std::int64_t left = 0;
     for (const auto& rows : answers) {
       if (!rows && rows.error().code == Errc::kUnavailable) continue;
@@ -211,8 +243,12 @@ class RlsTest : public ::testing::Test {
   }
 
   Loop loop_;
+  fixtures::Postgres server_;
   std::optional<fixtures::Schema> schema_;
   std::optional<fixtures::Role> role_;
+  std::optional<fixtures::LocalPgbouncer> pooler_;
+  std::optional<fixtures::SchemaRoute> route_;
+  int pool_size_ = 0;
   std::unique_ptr<Plain> sql_;
 };
 

@@ -55,7 +55,7 @@ asio::awaitable<Result<std::shared_ptr<Dispatcher>>> Dispatcher::open(
   std::shared_ptr<Dispatcher> self(
       new Dispatcher(std::move(executor), std::move(config), std::move(probe)));
   for (const auto& seat : self->seats_) {
-    auto link = co_await connect_link(self->config_.connection, self->probe_, self->config_.pooled);
+    auto link = co_await connect_link(self->config_.connection, self->probe_);
     if (!link) co_return fail(std::move(link.error()));
     seat->link = std::move(*link);
   }
@@ -263,7 +263,7 @@ asio::awaitable<void> Dispatcher::mend(std::shared_ptr<Dispatcher> self, std::si
   Seat& seat = *self->seats_[number];
   milliseconds pause = kFirstPause;
   while (!self->is_closed_) {
-    auto link = co_await connect_link(self->config_.connection, self->probe_, self->config_.pooled);
+    auto link = co_await connect_link(self->config_.connection, self->probe_);
     if (self->is_closed_) co_return;
     if (link) {
       seat.link = std::move(*link);

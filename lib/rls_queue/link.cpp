@@ -30,7 +30,8 @@ Result<void> check(const pg::Rows& rows, bool pooled) {
 
 }  // namespace
 
-asio::awaitable<Result<LinkPtr>> connect_link(pg::Config config, std::string probe, bool pooled) {
+asio::awaitable<Result<LinkPtr>> connect_link(pg::Config config, std::string probe) {
+  const bool pooled = config.pooled;
   auto connection = co_await pg::Connection::connect(std::move(config));
   if (!connection) co_return fail(std::move(connection.error()));
   const auto link = std::make_shared<Link>();

@@ -24,7 +24,6 @@ using LinkPtr = std::shared_ptr<Link>;
 ///
 /// Errors: kRefused for a role that row-level security does not bind, and, where the server is not
 /// behind a pooler, for a connection that starts with an identity; Connection's.
-[[nodiscard]] asio::awaitable<Result<LinkPtr>> connect_link(pg::Config config, std::string probe,
-                                                            bool pooled);
+[[nodiscard]] asio::awaitable<Result<LinkPtr>> connect_link(pg::Config config, std::string probe);
 
 }  // namespace plimsoll::rls

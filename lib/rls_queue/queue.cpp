@@ -90,7 +90,7 @@ asio::awaitable<Result<Answers>> Queue::run_job(std::shared_ptr<const Core> core
                                          job.caller, job.statements.size(), deadline);
   auto place = co_await Dispatcher::enter(core->dispatcher, std::move(ticket));
   if (!place) co_return fail(std::move(place.error()));
-  auto group = group_of(statements, std::move(job), place->link().role, !config.pooled);
+  auto group = group_of(statements, std::move(job), place->link().role, !config.connection.pooled);
   const bool sealed = !statements.seal.empty();
   if (!takes_turns) {
     auto steps = co_await run_stepwise(std::move(*place), std::move(group), deadline);

@@ -141,10 +141,9 @@ TEST_P(EveryQueue, CountsItsWork) {
   EXPECT_EQ(after.errors, 0U);
 }
 
-TEST_P(EveryQueue, RunsUnpreparedWhereTheDsnLeadsToAPooler) {
-  Config pooled = config(GetParam());
-  pooled.pooled = true;
-  const auto queue = open(pooled);
+TEST_P(EveryQueue, RunsUnpreparedThroughAPooler) {
+  start_pooler(1);
+  const auto queue = this->queue();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(column(run(*queue, {as("a"), pg::Query("SELECT id FROM notes", {}, "ids")})), "1");
   }
@@ -152,6 +151,21 @@ TEST_P(EveryQueue, RunsUnpreparedWhereTheDsnLeadsToAPooler) {
   EXPECT_EQ(
       column(run(*queue, {as("a"), pg::Query("SELECT count(*) FROM pg_prepared_statements")})),
       "0");
+}
+
+TEST_P(EveryQueue, SharesAServerConnectionWithOtherQueues) {
+  start_pooler(1);
+  const auto one = this->queue();
+  const auto other = this->queue();
+  std::vector<asio::awaitable<Result<Answers>>> works;
+  for (int i = 0; i < 100; ++i) {
+    works.push_back(one->run(look(i % 2 == 0 ? "a" : "b")));
+    works.push_back(other->run(look(i % 3 == 0 ? "c" : "a")));
+  }
+  for (const auto& answers : loop_.run_all(std::move(works))) EXPECT_TRUE(answers);
+  EXPECT_EQ(number("SELECT count(*) FROM seen"), 200);
+  EXPECT_EQ(number(kForeignRows), 0);
+  EXPECT_EQ(identities_behind_the_pooler(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, EveryQueue, kSubjects, subject_name);
@@ -177,9 +191,8 @@ TEST_F(QueueTest, RefusesAConnectionThatStartsWithAnIdentityUnlessItIsPooled) {
   EXPECT_THAT(refused.error().message, HasSubstr("starts with an identity"));
   // A pooler may hand out a session that others used. No job reads what they left, and the first
   // one wipes it.
-  Config pooled = config(Subject::kPipelined);
-  pooled.pooled = true;
-  const auto queue = open(pooled);
+  start_pooler(1);
+  const auto queue = open(config(Subject::kPipelined));
   EXPECT_EQ(identities_left(*queue), 1);
   EXPECT_FALSE(run(*queue, {as("c"), pg::Query("SELECT 1 / 0")}));
   EXPECT_TRUE(run(*queue, look("a")));
