@@ -55,6 +55,15 @@ Result<fixtures::Redis> redis() {
   return server;
 }
 
+Result<fixtures::Pooler> pooler() {
+  auto found = fixtures::Infra::instance().pooler();
+  if (!found || used_infra().servers.contains("pgbouncer")) return found;
+  used_infra().servers["pgbouncer"] = {{"provider", name(found->provider)},
+                                       {"version", found->version}};
+  if (found->pid > 0) host_watch().add_server(found->pid);
+  return found;
+}
+
 std::optional<std::string> postgres_death() {
   if (!postmaster || fixtures::liveness(*postmaster) != fixtures::Liveness::kDead) {
     return std::nullopt;

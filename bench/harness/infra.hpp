@@ -26,6 +26,12 @@ void needs_postgres();
 /// Errors: as Infra::redis.
 [[nodiscard]] Result<fixtures::Redis> redis();
 
+/// A pooler before the session's Postgres, as Infra finds it. The first call that succeeds records
+/// it in the result file and counts its process as ours when the host is watched.
+///
+/// Errors: as Infra::pooler.
+[[nodiscard]] Result<fixtures::Pooler> pooler();
+
 /// That the server which `postgres` gave has died, for people; nullopt while it lives, or where it
 /// is not ours and its process cannot be seen. Costs a few reads of /proc.
 [[nodiscard]] std::optional<std::string> postgres_death();

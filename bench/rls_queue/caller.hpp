@@ -22,7 +22,7 @@ class Caller {
   [[nodiscard]] static Result<std::unique_ptr<Caller>> open(const Stage& stage,
                                                             rls::Subject subject, bool with_actor,
                                                             bool sealed = true) {
-    rls::Config config(pg::Config(stage.dsn()), subject);
+    rls::Config config(stage.connection(), subject);
     config.settings.with_actor = with_actor;
     auto statements = rls::statements_for(config.settings);
     if (!statements) return fail(statements.error());

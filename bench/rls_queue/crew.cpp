@@ -31,7 +31,7 @@ Crew::Crew(const Stage& stage, const Duty& duty, load::SubjectThread& thread)
 
 Result<std::unique_ptr<Crew>> Crew::hire(const Stage& stage, const Duty& duty,
                                          load::SubjectThread& thread) {
-  rls::Config config(pg::Config(stage.dsn()), duty.subject);
+  rls::Config config(stage.connection(), duty.subject);
   config.connections = duty.connections;
   config.settings.with_actor = duty.with_actor;
   std::unique_ptr<Crew> crew(new Crew(stage, duty, thread));
@@ -171,7 +171,10 @@ Result<std::int64_t> Crew::identities_left() {
     if (!rows) return plimsoll::fail(rows.error());
     left += rows->text(0, 0) == "1" ? 1 : 0;
   }
-  return left;
+  if (!duty_.pooled) return left;
+  const auto behind = stage_.identities_behind_pooler(duty_.connections);
+  if (!behind) return plimsoll::fail(behind.error());
+  return left + *behind;
 }
 
 }  // namespace plimsoll::bench

@@ -33,6 +33,7 @@ struct Duty {
   std::size_t callers = 100;
   std::size_t connections = 1;
   bool with_actor = false;
+  bool pooled = false;  ///< Through PgBouncer.
 };
 
 inline constexpr std::size_t kBurst = 8;
@@ -65,7 +66,7 @@ class Crew {
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
   /// Has every tenant look at all that it can see, once.
   [[nodiscard]] Result<void> look_around();
-  /// Connections that hold an identity between two jobs.
+  /// Connections that hold an identity between two jobs, a pooler's included.
   [[nodiscard]] Result<std::int64_t> identities_left();
 
  private:

@@ -74,7 +74,7 @@ load::Options crew_options(const Case& c, Stage& stage, const Duty& duty) {
   options.warmup_cap = milliseconds{scaled(0, 400, 2000)};
   options.window = milliseconds{scaled(100, 400, 2000)};
   options.seed = seed();
-  if (stage.server().postmaster_pid > 0) options.server_pids = {stage.server().postmaster_pid};
+  options.server_pids = stage.server_pids();
   options.server_count = server_count(stage, duty);
   return options;
 }
@@ -84,7 +84,7 @@ std::optional<Crew::Counts> run_crew(Case& c, const Duty& duty, Shape shape) {
     c.fail(error);
     return std::nullopt;
   };
-  auto stage = make_stage("crew", shape);
+  auto stage = duty.pooled ? make_pooled_stage("crew", shape) : make_stage("crew", shape);
   if (!stage) return failed(stage.error());
   load::SubjectThread thread;
   auto crew = Crew::hire(**stage, duty, thread);

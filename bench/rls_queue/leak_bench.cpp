@@ -2,7 +2,8 @@
 //           jobs fail, run out of time, are cancelled and lose their connections?
 // Method:   64 callers on a pool of eight; in 100 jobs 12 fail, 3 run out of time, 8 are cancelled
 //           and 5 have a function turn them into another tenant; a connection is killed every
-//           50 ms. Each job writes down as whom it was submitted and whose rows it saw, in a table
+//           50 ms; directly and through PgBouncer, whose connections are then those that are
+//           killed. Each job writes down as whom it was submitted and whose rows it saw, in a table
 //           without policies, counted by SQL. 3,000 jobs in the short form, 50,000 in full,
 //           1,000,000 with PLIMSOLL_WEEKLY=1.
 // Expect:   all counts 0. The rate is no rate of the group's.
@@ -76,8 +77,13 @@ void judge(Case& c, Stage& stage, Trouble& trouble, std::uint64_t kills) {
   count("cross_tenant_rows", kForeignSeen);
   count("looks_incomplete",
         fmt::format("SELECT count(*) FROM seen WHERE rows <> {}", stage.shape().each));
-  const auto left = trouble.identities_left();
+  auto left = trouble.identities_left();
   if (!left) return c.fail(left.error());
+  if (stage.connection().pooled) {
+    const auto behind = stage.identities_behind_pooler(kConnections);
+    if (!behind) return c.fail(behind.error());
+    *left += *behind;
+  }
   c.invariant("identity_left", *left);
   c.invariant("unexpected_errors", static_cast<std::int64_t>(trouble.counts().unexpected));
   c.invariant("impostors_accepted", static_cast<std::int64_t>(trouble.counts().impostors_accepted));
@@ -88,8 +94,9 @@ void judge(Case& c, Stage& stage, Trouble& trouble, std::uint64_t kills) {
   }
 }
 
-void run_leaks(Case& c) {
-  auto stage = make_stage("leak", Shape{kTenants, 5, {}});
+void run_leaks(Case& c, bool pooled) {
+  const Shape shape{kTenants, 5, {}};
+  auto stage = pooled ? make_pooled_stage("leak", shape) : make_stage("leak", shape);
   if (!stage) return c.fail(stage.error());
   if (const auto made = (*stage)->run(Trouble::ddl((*stage)->schema())); !made) {
     return c.fail(made.error());
@@ -103,9 +110,7 @@ void run_leaks(Case& c) {
   options.concurrency = kCallers;
   options.fixed_operations = c.fixed_operations() > 0 ? c.fixed_operations() : jobs();
   options.seed = seed();
-  if ((*stage)->server().postmaster_pid > 0) {
-    options.server_pids = {(*stage)->server().postmaster_pid};
-  }
+  options.server_pids = (*stage)->server_pids();
   std::optional<Killer> killer;
   killer.emplace(std::move(*killing), (*stage)->role());
   Trouble& jobs_of_all_kinds = **trouble;
@@ -123,8 +128,13 @@ void run_leaks(Case& c) {
 
 void register_leak_cases() {
   declare_metric({"faults", "1", Better::kHigher, MetricClass::kInfo});
-  load_case(fmt::format("{}/pool/leaks/callers:{}/conns:{}", kGroup, kCallers, kConnections),
-            &run_leaks, {Resource::kDb, false});
+  const auto add = [](bool pooled) {
+    load_case(fmt::format("{}/pool/leaks/callers:{}/conns:{}{}", kGroup, kCallers, kConnections,
+                          pooled ? kPooledSuffix : ""),
+              [pooled](Case& c) { run_leaks(c, pooled); }, {Resource::kDb, false});
+  };
+  add(false);
+  if (size() != Size::kSmoke) add(true);
 }
 
 }  // namespace plimsoll::bench

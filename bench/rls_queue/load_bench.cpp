@@ -1,5 +1,5 @@
 // Question: how many jobs a second do 10 to 500 callers get through one connection, a round trip a
-//           statement or pipelined, and through a pool that they outnumber?
+//           statement or pipelined, through a pool that they outnumber, and through PgBouncer?
 // Method:   closed loop; tenant and note drawn at random for each job. A read is one note by its
 // id,
 //           a write one row and one commit; mixed is four reads to a write; failing_tenth has each
@@ -7,7 +7,9 @@
 //           against the server's count; whose rows were seen and written is counted by SQL.
 // Expect:   serial is a round trip times five, whatever the callers. Pipelined reads are bound by
 //           the server process that serves the connection, so more connections help until the CPU
-//           is full. Writes share no commit on one connection: it is one fsync each.
+//           is full. Writes share no commit on one connection: it is one fsync each. PgBouncer is
+//           a process more that every byte goes through, and nothing is prepared: half the rate or
+//           less where two cores are all there is.
 #include <fmt/format.h>
 
 #include <string>
@@ -41,14 +43,18 @@ std::string_view name_of(Act act) {
   return "unknown";
 }
 
-void add(Subject subject, Act act, std::size_t callers, std::size_t connections = 1,
-         bool with_actor = false) {
-  const Duty duty{subject, act, callers, connections, with_actor};
-  std::string name = fmt::format("{}/{}/{}/callers:{}/binds:{}", kGroup, rls::name(subject),
-                                 name_of(act), callers, with_actor ? 4 : 3);
-  if (subject == Subject::kPool) name += fmt::format("/conns:{}", connections);
+void add(const Duty& duty) {
+  std::string name = fmt::format("{}/{}/{}/callers:{}/binds:{}", kGroup, rls::name(duty.subject),
+                                 name_of(duty.act), duty.callers, duty.with_actor ? 4 : 3);
+  if (duty.subject == Subject::kPool) name += fmt::format("/conns:{}", duty.connections);
+  if (duty.pooled) name += kPooledSuffix;
   load_case(std::move(name), [duty](Case& c) { (void)run_crew(c, duty, Shape{}); },
             {Resource::kDb, false});
+}
+
+void add(Subject subject, Act act, std::size_t callers, std::size_t connections = 1,
+         bool with_actor = false) {
+  add(Duty{subject, act, callers, connections, with_actor, false});
 }
 
 /// Ten callers to five hundred, and what one connection does with writes and failures.
@@ -83,12 +89,27 @@ void add_pool() {
   add(Subject::kPool, Act::kFailTenth, 100, 8);
 }
 
+/// Through PgBouncer, beside the same cases without it.
+void add_pooled() {
+  const auto pooled = [](Subject subject, Act act, std::size_t connections) {
+    add(Duty{subject, act, 100, connections, false, true});
+  };
+  pooled(Subject::kPool, Act::kRead, 8);
+  if (size() == Size::kSmoke) return;
+  pooled(Subject::kPipelined, Act::kRead, 1);
+  if (size() != Size::kFull) return;
+  pooled(Subject::kSerial, Act::kRead, 1);
+  pooled(Subject::kPool, Act::kWrite, 8);
+  pooled(Subject::kPool, Act::kFailTenth, 8);
+}
+
 }  // namespace
 
 void register_load_cases() {
   add_one_connection(Subject::kSerial);
   add_one_connection(Subject::kPipelined);
   add_pool();
+  add_pooled();
 }
 
 }  // namespace plimsoll::bench

@@ -13,6 +13,15 @@ Result<std::unique_ptr<Stage>> make_stage(std::string_view suffix, Shape shape) 
   return Stage::make(std::move(*server), suffix, shape);
 }
 
+Result<std::unique_ptr<Stage>> make_pooled_stage(std::string_view suffix, Shape shape) {
+  auto stage = make_stage(suffix, shape);
+  if (!stage) return stage;
+  auto before = pooler();
+  if (!before) return fail(before.error());
+  if (auto way = (*stage)->go_through(std::move(*before)); !way) return fail(way.error());
+  return stage;
+}
+
 void register_cases() {
   needs_postgres();
   register_solo_cases();

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <charconv>
 
+#include "bench/rls_queue/audit.hpp"
+
 namespace plimsoll::bench {
 
 std::string audit_ddl(const std::string& schema, const std::string& role) {
@@ -40,6 +42,7 @@ Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::strin
   auto role = fixtures::Role::create(stage->server_, name, *stage->schema_);
   if (!role) return fail(role.error());
   stage->role_.emplace(std::move(*role));
+  stage->connection_ = pg::Config(stage->role_->dsn());
   auto sql = fixtures::Client::connect(stage->schema_->dsn());
   if (!sql) return fail(sql.error());
   stage->sql_.emplace(std::move(*sql));
@@ -54,6 +57,37 @@ Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::strin
   if (auto done = stage->run(all); !done) return fail(done.error());
   if (auto filled = stage->refill(); !filled) return fail(filled.error());
   return stage;
+}
+
+Result<void> Stage::go_through(fixtures::Pooler pooler) {
+  auto dsn = role_->dsn_by(pooler.dsn);
+  if (!dsn) return fail(dsn.error());
+  connection_ = pg::Config(std::move(*dsn));
+  connection_.pooled = true;
+  pooler_ = std::move(pooler);
+  return {};
+}
+
+std::vector<int> Stage::server_pids() const {
+  std::vector<int> pids;
+  if (server_.postmaster_pid > 0) pids.push_back(server_.postmaster_pid);
+  if (pooler_ && pooler_->pid > 0) pids.push_back(pooler_->pid);
+  return pids;
+}
+
+Result<std::int64_t> Stage::identities_behind_pooler(std::size_t connections) const {
+  std::vector<fixtures::Client> held;
+  std::int64_t left = 0;
+  for (std::size_t i = 0; i < connections; ++i) {
+    auto client = fixtures::Client::connect(connection_.dsn);
+    if (!client) return fail(client.error());
+    if (auto begun = client->query("BEGIN"); !begun) return fail(begun.error());
+    const auto rows = client->query(std::string(kIdentityLeft));
+    if (!rows) return fail(rows.error());
+    left += rows->front().front() == "1" ? 1 : 0;
+    held.push_back(std::move(*client));
+  }
+  return left;
 }
 
 Result<void> Stage::refill() { return run(fill_sql(quoted_, shape_)); }

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fixtures/infra.hpp"
 #include "fixtures/postgres/client.hpp"
 #include "lib/core/result.hpp"
+#include "lib/pg/connection.hpp"
 #include "lib/rls_queue/schema.hpp"
 
 namespace plimsoll::bench {
@@ -41,7 +43,14 @@ class Stage {
   [[nodiscard]] const std::string& schema() const noexcept { return quoted_; }
   [[nodiscard]] const std::string& role() const noexcept { return role_->name(); }
   /// For the jobs.
-  [[nodiscard]] const std::string& dsn() const noexcept { return role_->dsn(); }
+  [[nodiscard]] const pg::Config& connection() const noexcept { return connection_; }
+  /// Puts a pooler before the jobs' connections. Errors: those of its dsn.
+  [[nodiscard]] Result<void> go_through(fixtures::Pooler pooler);
+  /// Processes whose work is the server's: none where they are not ours.
+  [[nodiscard]] std::vector<int> server_pids() const;
+  /// Connections of the pooler to the server on which an identity is set although no job runs. So
+  /// many are held at once: where jobs had as many connections, all are looked at.
+  [[nodiscard]] Result<std::int64_t> identities_behind_pooler(std::size_t connections) const;
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] Result<void> refill();
 
@@ -56,6 +65,8 @@ class Stage {
   std::optional<fixtures::Schema> schema_;
   std::optional<fixtures::Role> role_;
   std::optional<fixtures::Client> sql_;
+  std::optional<fixtures::Pooler> pooler_;
+  pg::Config connection_;
   std::string quoted_;
   Shape shape_;
 };

@@ -35,7 +35,7 @@ Trouble::Trouble(const Stage& stage, std::size_t callers, load::SubjectThread& t
 Result<std::unique_ptr<Trouble>> Trouble::make(const Stage& stage, std::size_t callers,
                                                std::size_t connections,
                                                load::SubjectThread& thread) {
-  rls::Config config(pg::Config(stage.dsn()), rls::Subject::kPool);
+  rls::Config config(stage.connection(), rls::Subject::kPool);
   config.connections = connections;
   config.depth = 4;
   std::unique_ptr<Trouble> trouble(new Trouble(stage, callers, thread));

@@ -10,7 +10,9 @@ Crew::Crew(const Stage& stage, Task task, load::SubjectThread& thread, store::St
 
 Result<std::unique_ptr<Crew>> Crew::hire(const Stage& stage, Task task, std::size_t callers,
                                          load::SubjectThread& thread) {
-  auto store = store::Store::make(stage.schema());
+  const bool pooled = stage.connection().pooled;
+  auto store =
+      store::Store::make(stage.schema(), pooled ? store::Prepared::kNever : store::Prepared::kOnce);
   if (!store) return fail(store.error());
   std::unique_ptr<Crew> crew(new Crew(stage, task, thread, std::move(*store)));
   if (auto connected = thread.call(crew->connect(callers)); !connected) {
@@ -25,7 +27,7 @@ asio::awaitable<Result<void>> Crew::connect(std::size_t callers) {
   const Rng draw(seed());
   for (std::size_t caller = 0; caller < callers; ++caller) {
     Result<std::unique_ptr<pg::Connection>> connection =
-        co_await pg::Connection::connect(pg::Config(stage_.dsn()));
+        co_await pg::Connection::connect(stage_.connection());
     if (!connection) co_return fail(connection.error());
     connections_.push_back(std::move(*connection));
     acts_.push_back(

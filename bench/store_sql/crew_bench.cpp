@@ -1,16 +1,18 @@
 // Question: how many plain statements a second do 1, 8 and 32 connections get, one at a time and
-//           ten in a pipeline?
+//           ten in a pipeline, and eight through PgBouncer?
 // Method:   closed loop, a connection a caller, items drawn at random; an operation is one
 //           statement, a read and an update, or ten of these in one transaction. The ledger is held
 //           against the server's count; rows and amounts are counted again by SQL.
 // Expect:   commits are shared, so statements grow with the callers until the CPU is full; a
 //           pipeline needs fewer commits and fewer turns of everybody, so it is several times that.
+//           PgBouncer costs a statement more than a pipeline, which passes through it in one piece.
 #include <fmt/format.h>
 
 #include <memory>
 #include <string>
 
 #include "bench/harness/case.hpp"
+#include "bench/harness/infra.hpp"
 #include "bench/store_sql/audit.hpp"
 #include "bench/store_sql/cases.hpp"
 #include "bench/store_sql/crew.hpp"
@@ -40,14 +42,19 @@ load::Options crew_options(const Case& c, Stage& stage, const Task& task, std::s
   options.warmup_cap = milliseconds{scaled(0, 400, 2000)};
   options.window = milliseconds{scaled(100, 400, 2000)};
   options.seed = seed();
-  if (stage.server().postmaster_pid > 0) options.server_pids = {stage.server().postmaster_pid};
+  options.server_pids = stage.server_pids();
   options.server_count = server_count(stage, task);
   return options;
 }
 
-void run_crew(Case& c, const Task& task, std::size_t callers) {
+void run_crew(Case& c, const Task& task, std::size_t callers, bool pooled) {
   auto stage = make_stage("crew", stock_of_size());
   if (!stage) return c.fail(stage.error());
+  if (pooled) {
+    auto before = pooler();
+    if (!before) return c.fail(before.error());
+    (*stage)->go_through(std::move(*before));
+  }
   load::SubjectThread thread;
   auto crew = Crew::hire(**stage, task, callers, thread);
   if (!crew) return c.fail(crew.error());
@@ -63,10 +70,11 @@ void run_crew(Case& c, const Task& task, std::size_t callers) {
   if (report->ledger.in_flight == 0) check_table(c, **stage, workers.rows(), workers.amounts());
 }
 
-void add(const Task& task, std::size_t callers) {
-  load_case(fmt::format("{}/{}/{}{}/conns:{}", kGroup, task.subject(), name(task.act),
-                        depth_suffix(task), callers),
-            [task, callers](Case& c) { run_crew(c, task, callers); }, {Resource::kDb, false});
+void add(const Task& task, std::size_t callers, bool pooled = false) {
+  load_case(fmt::format("{}/{}/{}{}/conns:{}{}", kGroup, task.subject(), name(task.act),
+                        depth_suffix(task), callers, pooled ? "/via:pgbouncer" : ""),
+            [task, callers, pooled](Case& c) { run_crew(c, task, callers, pooled); },
+            {Resource::kDb, false});
 }
 
 }  // namespace
@@ -79,6 +87,8 @@ void register_crew_cases() {
         const bool is_short = callers == 8 && (size() == Size::kShort || act == Act::kInsert);
         if (size() == Size::kFull || is_short) add(Task{act, depth}, callers);
       }
+      const bool is_telling = size() == Size::kShort && act == Act::kInsert;
+      if (size() == Size::kFull || is_telling) add(Task{act, depth}, 8, true);
     }
   }
 }

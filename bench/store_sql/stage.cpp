@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <utility>
 
 #include "lib/store_sql/statements.hpp"
 
@@ -32,6 +33,7 @@ Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::strin
   auto schema = fixtures::Schema::create(stage->server_, fmt::format("{}_{}", suffix, ++number));
   if (!schema) return fail(schema.error());
   stage->schema_.emplace(std::move(*schema));
+  stage->connection_ = pg::Config(stage->dsn());
   auto sql = fixtures::Client::connect(stage->dsn());
   if (!sql) return fail(sql.error());
   stage->sql_.emplace(std::move(*sql));
@@ -40,6 +42,20 @@ Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::strin
   if (auto done = stage->run(statements->ddl); !done) return fail(done.error());
   if (auto filled = stage->refill(); !filled) return fail(filled.error());
   return stage;
+}
+
+// The statements name the schema, so no search path is missed there.
+void Stage::go_through(fixtures::Pooler pooler) {
+  connection_ = pg::Config(std::move(pooler.dsn));
+  connection_.pooled = true;
+  pooler_pid_ = pooler.pid;
+}
+
+std::vector<int> Stage::server_pids() const {
+  std::vector<int> pids;
+  if (server_.postmaster_pid > 0) pids.push_back(server_.postmaster_pid);
+  if (pooler_pid_ > 0) pids.push_back(pooler_pid_);
+  return pids;
 }
 
 Result<void> Stage::refill() { return run(fill_sql(stock_)); }

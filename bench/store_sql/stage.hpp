@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fixtures/infra.hpp"
 #include "fixtures/postgres/client.hpp"
 #include "lib/core/result.hpp"
+#include "lib/pg/connection.hpp"
 
 namespace plimsoll::bench {
 
@@ -35,6 +37,12 @@ class Stage {
   [[nodiscard]] const Stock& stock() const noexcept { return stock_; }
   /// A body of the stock's length.
   [[nodiscard]] const std::string& body() const noexcept { return body_; }
+  /// For the callers: through the schema's search path, or through a pooler, where nothing may be
+  /// prepared.
+  [[nodiscard]] const pg::Config& connection() const noexcept { return connection_; }
+  void go_through(fixtures::Pooler pooler);
+  /// Processes whose work is the server's: none where they are not ours.
+  [[nodiscard]] std::vector<int> server_pids() const;
   /// Empties the table and fills it anew.
   [[nodiscard]] Result<void> refill();
 
@@ -48,6 +56,8 @@ class Stage {
   fixtures::Postgres server_{};
   std::optional<fixtures::Schema> schema_;
   std::optional<fixtures::Client> sql_;
+  pg::Config connection_;
+  int pooler_pid_ = 0;
   Stock stock_;
   std::string body_;
 };
