@@ -14,6 +14,8 @@ namespace plimsoll::redis {
 namespace {
 
 constexpr auto kLongest = std::chrono::hours(24 * 365);  // What a clock can add without overflow.
+/// Resumed before what they ask is written: the server works on it while the next are resumed.
+constexpr std::size_t kResumedPerWrite = 16;
 
 }  // namespace
 
@@ -134,7 +136,7 @@ void Session::resume_ready() {
   };
   is_settling_ = true;
   Rest rest{*this};
-  while (!ready_.empty()) {
+  for (std::size_t resumed = 0; !ready_.empty() && resumed < kResumedPerWrite; ++resumed) {
     auto resume = std::move(ready_.front());
     ready_.pop_front();
     std::move(resume)();
