@@ -18,28 +18,47 @@ WARMUP = 1  # Before it, as ours has: rows, dead versions and caches are then al
 
 
 def group():
+    """The name of the script that runs, which is that of its group."""
     return pathlib.Path(sys.argv[0]).name
 
 
 def die(reason):
-    sys.exit(f"peers.d/{group()}: {reason}")
+    """Ends the script with exit 1 and the reason on standard error, in one line whatever it was made of."""
+    sys.exit(f"peers.d/{group()}: {' '.join(str(reason).split())}")
 
 
-def run(command, **options):
-    """The standard output of a command that must succeed."""
+def finish(command, **options):
+    """What subprocess.run returns, whatever the exit. Dies where there is no such program."""
     words = [str(word) for word in command]
     try:
-        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **options)
+        return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **options)
     except FileNotFoundError:
         die(f"there is no {words[0]}; ci/setup --peers installs what is missing")
+
+
+def output_of(done):
+    """The standard output of a finished command. Dies with what it said where it failed."""
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip())[-500:]
-        die(f"{words[0]} failed with exit {done.returncode}: {said}")
+        die(f"{done.args[0]} failed with exit {done.returncode}: {said}")
     return done.stdout
 
 
+def run(command, **options):
+    """The standard output of a command. Dies where there is no such program, or with what it said where it failed."""
+    return output_of(finish(command, **options))
+
+
+def figure(pattern, output, tool):
+    """The last number that stands where the pattern's group does. Dies where `tool` printed none."""
+    found = re.findall(pattern, output, re.MULTILINE | re.IGNORECASE)
+    if not found:
+        die(f"{tool} printed no figure: {output.strip()[-300:]}")
+    return float(found[-1])
+
+
 def state():
-    """What `plimsoll-infra up` wrote to the file that PLIMSOLL_INFRA_STATE names."""
+    """What `plimsoll-infra up` wrote to the file that PLIMSOLL_INFRA_STATE names. Dies where there is none."""
     path = os.environ.get("PLIMSOLL_INFRA_STATE", "")
     if not path or not pathlib.Path(path).exists():
         die("PLIMSOLL_INFRA_STATE names no state file; run plimsoll-infra up --state FILE, or ci/peers")
@@ -47,44 +66,54 @@ def state():
 
 
 def server(kind):
-    """One of the state file's further servers, "redis" or "pooler"."""
-    servers = state().get("servers", {})
-    if kind not in servers:
-        die(f"the state file has no {kind}; ci/setup installs it, and plimsoll-infra up then starts it")
-    return servers[kind]
+    """What the state file says of "redis" or "pooler"; its "dsn" is what clients take. Dies where it is not up."""
+    up = state()
+    if kind not in up.get("servers", {}):
+        why = up.get("absent", {}).get(kind, "it was not started")
+        die(f"the state file has no {kind} ({why}); run ci/setup, then plimsoll-infra up")
+    return up["servers"][kind]
 
 
 def our_rows(binaries, case, *flags):
-    """The rows of our case `<group>/<case>`, one for each repetition."""
+    """The rows of our case `<group>/<case>`, one for each repetition, as the binary printed them. Dies where there is
+    no such case, or with the message of a row that failed."""
     name = f"{group()}/{case}"
-    output = run([binaries / f"bench_{group()}", f"--benchmark_filter=^{name}$", "--benchmark_format=json", *flags])
-    rows = [row for row in json.loads(output)["benchmarks"] if row.get("run_type") != "aggregate"]
-    if not rows:
-        die(f"there is no case {name}")
-    for row in rows:
+    done = finish([binaries / f"bench_{group()}", f"--benchmark_filter=^{name}$", "--benchmark_format=json", *flags])
+    try:
+        found = json.loads(done.stdout)["benchmarks"]
+    except ValueError:
+        found = []
+    rows = [row for row in found if row.get("run_type") != "aggregate"]
+    for row in rows:  # Before the exit, which is then 1 and has no words of its own.
         if row.get("error_occurred"):
             die(f"{name}: {row['error_message']}")
+    output_of(done)
+    if not rows:
+        die(f"there is no case {name}")
     return rows
 
 
 def our_rate(binaries, case):
-    """What our load case does in a second at size full: items where an operation has several, else operations."""
+    """What our load case does in a second at size full: items where an operation has several, else operations. Dies as
+    `our_rows` does."""
     row = our_rows(binaries, case, "--plimsoll_size=full")[0]
-    return row.get("items_per_second", row["operations_per_second"])
+    return row["items_per_second"] if "items_per_second" in row else row["operations_per_second"]
 
 
 class Postgres:
-    """The server of the state file, by psql and pgbench."""
+    """The server of the state file, by psql and pgbench. What fails dies with what the tool said."""
 
-    def __init__(self):
-        self.dsn = state()["dsn"]
+    def __init__(self, user=""):
+        """Logs in as the state file says, or as this role."""
+        self.dsn = state()["dsn"] + (f" user={user}" if user else "")
 
     def sql(self, text):
+        """What psql prints of these statements, bare; the first that fails ends it."""
         return run(["psql", self.dsn, "-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-"], input=text)
 
     def pgbench(self, text, connections, variables, way="", length=SECONDS):
-        """One thread runs this script on so many connections, directly with prepared statements, or by the dsn `way`
-        of a pooler, which knows none. Returns its transactions, and how many it did a second."""
+        """One thread runs this script on so many connections for `length` seconds, directly with prepared statements,
+        or by the dsn `way` of a pooler, which knows none. Returns its transactions, and how many it did a second."""
         mode = "extended" if way else "prepared"
         words = [part for name, value in variables.items() for part in ("-D", f"{name}={value}")]
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
@@ -94,8 +123,8 @@ class Postgres:
                           *words, way or self.dsn])
         if "number of failed transactions: 0 " not in output:
             die("pgbench had failed transactions")
-        return (int(re.search(r"transactions actually processed: (\d+)", output)[1]),
-                float(re.search(r"tps = ([\d.]+) \(without initial", output)[1]))
+        return (figure(r"transactions actually processed: (\d+)", output, "pgbench"),
+                figure(r"tps = ([\d.]+) \(without initial", output, "pgbench"))
 
     def rate(self, text, connections, variables, way="", count=None):
         """After a warm-up: transactions a second; or, with a `count` of what the tables say was done, that a second."""
@@ -111,12 +140,15 @@ def with_variables(sql, names):
 
 
 def take_pairs(name, count, unit, ours, peer):
-    """So many pairs (ours, peer), each of both calls one after the other; who goes first alternates."""
+    """So many pairs (ours, peer), each of both calls one after the other; who goes first alternates. The calls give
+    what was done a second, and a side that did nothing dies. A line a pair goes to standard error."""
     pairs = []
     for number in range(count):
         results = {}
         for side in (0, 1) if number % 2 == 0 else (1, 0):
             results[side] = (ours, peer)[side]()
+        if min(results.values()) <= 0:
+            die(f"{name}: one side did nothing: {results[0]} beside {results[1]} {unit}")
         pairs.append((results[0], results[1]))
         print(f"  {name}: pair {number + 1} of {count}: {results[0]:,.0f} beside {results[1]:,.0f} {unit}",
               file=sys.stderr, flush=True)
@@ -124,18 +156,20 @@ def take_pairs(name, count, unit, ours, peer):
 
 
 def row(name, unit, pairs, headline):
-    """`headline`: the goals of the project speak of it."""
+    """The row of these pairs, both sides in `unit`: the median of each, and of the pairs' ratios ours / peer.
+    `headline`: the goals of the project speak of it."""
     return {"name": f"{group()} {name}", "ours": statistics.median(own for own, _ in pairs),
             "peer": statistics.median(other for _, other in pairs), "unit": unit,
             "ratio": statistics.median(own / other for own, other in pairs), "pairs": len(pairs), "headline": headline}
 
 
 def compare(name, count, unit, ours, peer, headline):
+    """The row of so many pairs of these calls. Dies as they and `take_pairs` do."""
     return row(name, unit, take_pairs(name, count, unit, ours, peer), headline)
 
 
 def main(description, measure):
-    """`measure(binaries, pairs)` gives the rows."""
+    """Reads the arguments and prints the rows that `measure(binaries, pairs)` gives. Exit 2 is usage."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--pairs", type=int, default=5)
