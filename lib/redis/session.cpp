@@ -23,6 +23,11 @@ void Call::on_done() noexcept {
   if (resume_) session_.ready_.push_back(std::move(resume_));
 }
 
+Result<void> Call::ended() {
+  if (given_up_) return fail(std::move(*given_up_));
+  return {};
+}
+
 Session::Session(Socket socket, const Config& config)
     : executor_(socket.get_executor()),
       call_timeout_(config.call_timeout),
@@ -65,8 +70,7 @@ asio::awaitable<Result<void>> Session::run(std::shared_ptr<Session> self, CallPt
                                            std::chrono::milliseconds limit) {
   if (auto started = self->start(call, limit); !started) co_return started;
   if (!call->is_done()) co_await finished(call);
-  if (call->given_up_) co_return fail(std::move(*call->given_up_));
-  co_return Result<void>{};
+  co_return call->ended();
 }
 
 Result<void> Session::start(const CallPtr& call, std::chrono::milliseconds limit) {

@@ -29,6 +29,9 @@ class Call final : public Batch {
   template <class Content>
   Call(Session& session, Content content) : Batch(std::move(content)), session_(session) {}
 
+  /// Why its caller gave it up, if so. REQUIRES: it is over.
+  [[nodiscard]] Result<void> ended();
+
  private:
   friend class Session;
   void on_done() noexcept override;
@@ -72,6 +75,12 @@ class Session : public std::enable_shared_from_this<Session> {
                                                          CallPtr call,
                                                          std::chrono::milliseconds limit);
 
+  /// The parts of `run`: the call goes out in its turn, or why it does not.
+  [[nodiscard]] Result<void> start(const CallPtr& call, std::chrono::milliseconds limit);
+  /// Returns when the call, which is started and not done, is over. Not a coroutine; holds nothing
+  /// but the call.
+  [[nodiscard]] static asio::awaitable<void> finished(CallPtr call);
+
   /// Ends the connection and every call with this error.
   void shut_down(const Error& reason);
 
@@ -95,10 +104,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Session(Socket socket, const Config& config);
   [[nodiscard]] SessionRegistry<Session>& registry() const;
-
-  [[nodiscard]] Result<void> start(const CallPtr& call, std::chrono::milliseconds limit);
-  /// Returns when the call is over. Not a coroutine; holds nothing but the call.
-  [[nodiscard]] static asio::awaitable<void> finished(CallPtr call);
 
   void settle();
   void resume_ready();
