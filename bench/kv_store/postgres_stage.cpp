@@ -41,7 +41,7 @@ class PostgresStage final : public Stage {
 
   Result<void> begin() {
     static std::atomic<int> count{0};
-    auto schema = fixtures::Schema::create(server_, fmt::format("kv_{}", ++count));
+    auto schema = fixtures::Schema::create(server_, fmt::format("kv_{:03}", ++count));
     if (!schema) return fail(schema.error());
     schema_.emplace(std::move(*schema));
     auto sql = fixtures::Client::connect(schema_->dsn());

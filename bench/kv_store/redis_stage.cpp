@@ -39,7 +39,7 @@ class RedisStage final : public Stage {
 
   Result<void> begin() {
     static std::atomic<int> count{0};
-    auto prefix = fixtures::KeyPrefix::create(server_, fmt::format("kv_{}", ++count));
+    auto prefix = fixtures::KeyPrefix::create(server_, fmt::format("kv_{:03}", ++count));
     if (!prefix) return fail(prefix.error());
     prefix_.emplace(std::move(*prefix));
     auto client = fixtures::RedisClient::connect(server_.url);

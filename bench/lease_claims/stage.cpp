@@ -41,7 +41,7 @@ Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::strin
   std::unique_ptr<Stage> stage(new Stage());
   stage->server_ = std::move(server);
   stage->rows_ = rows;
-  auto schema = fixtures::Schema::create(stage->server_, fmt::format("{}_{}", suffix, ++number));
+  auto schema = fixtures::Schema::create(stage->server_, fmt::format("{}_{:03}", suffix, ++number));
   if (!schema) return fail(schema.error());
   stage->schema_.emplace(std::move(*schema));
   auto sql = fixtures::Client::connect(stage->dsn());

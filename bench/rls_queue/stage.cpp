@@ -35,7 +35,7 @@ Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::strin
   std::unique_ptr<Stage> stage(new Stage());
   stage->server_ = std::move(server);
   stage->shape_ = shape;
-  const auto name = fmt::format("{}_{}", suffix, ++number);
+  const auto name = fmt::format("{}_{:03}", suffix, ++number);
   auto schema = fixtures::Schema::create(stage->server_, name);
   if (!schema) return fail(schema.error());
   stage->schema_.emplace(std::move(*schema));

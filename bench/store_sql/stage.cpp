@@ -30,7 +30,7 @@ Result<std::unique_ptr<Stage>> Stage::make(fixtures::Postgres server, std::strin
   stage->server_ = std::move(server);
   stage->stock_ = stock;
   stage->body_.assign(stock.body, 'x');
-  auto schema = fixtures::Schema::create(stage->server_, fmt::format("{}_{}", suffix, ++number));
+  auto schema = fixtures::Schema::create(stage->server_, fmt::format("{}_{:03}", suffix, ++number));
   if (!schema) return fail(schema.error());
   stage->schema_.emplace(std::move(*schema));
   stage->connection_ = pg::Config(stage->dsn());

@@ -23,7 +23,7 @@ Caller::Caller(const std::string& dsn) {
 
 Stage::Stage(std::size_t secrets) : secrets_(secrets), server_(must(postgres())) {
   static std::atomic<int> number{0};
-  schema_.emplace(must(fixtures::Schema::create(server_, fmt::format("vault_{}", ++number))));
+  schema_.emplace(must(fixtures::Schema::create(server_, fmt::format("vault_{:03}", ++number))));
   client_.emplace(must(fixtures::Client::connect(dsn())));
   sql(std::string(vault::store_ddl()));
   refill();
